@@ -1,0 +1,160 @@
+"""The function behind everything that streams or reads: starts runs, replays and follows them, reads what is stored.
+
+On AWS it is served by uvicorn behind the Lambda Web Adapter (run.sh); locally the front mounts it as it is.
+"""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from drafthand import auth
+from drafthand.errors import CallerError, not_found
+from drafthand.ids import now
+from drafthand.runlog import follow
+from drafthand.runs import StartRun, start_run
+from drafthand.services import services
+from drafthand.session import Session
+from drafthand.sse import HEADERS, frames
+from drafthand.store.hosts import Host
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+logger = logging.getLogger("drafthand.run")
+
+BODY_MAX_BYTES = 1_000_000
+READ_MAX_BYTES = 4_000_000
+"""One answer's share of a stored result: a function URL's response is uncapped in speed up to 6 MB."""
+
+
+async def post_run(request: Request) -> Response:
+    owner = auth.user(services().settings, request.headers)
+    started = await start_run(services(), owner, await _body(request))
+    return StreamingResponse(frames(started.log.live()), headers=HEADERS | {"X-Run-Id": started.run.id})
+
+
+async def get_events(request: Request) -> Response:
+    owner = auth.user(services().settings, request.headers)
+    run = await asyncio.to_thread(services().store.sessions.run, owner, request.path_params["run"])
+    after = _number(request, "after", request.headers.get("last-event-id") or "0")
+    return StreamingResponse(frames(follow(services().store, run, after)), headers=HEADERS | {"X-Run-Id": run.id})
+
+
+async def get_models(request: Request) -> Response:
+    auth.user(services().settings, request.headers)
+    shown = [_shown_model(model.model_dump()) for model in services().available().values()]
+    if shown and not any(model["default"] for model in shown):
+        shown[0]["default"] = True
+    return JSONResponse({"models": shown})
+
+
+async def get_hosts(request: Request) -> Response:
+    owner = auth.user(services().settings, request.headers)
+    hosts = await asyncio.to_thread(lambda: list(services().store.hosts.of_owner(owner)))
+    return JSONResponse({"hosts": [_shown_host(host) for host in hosts]})
+
+
+async def get_sessions(request: Request) -> Response:
+    owner = auth.user(services().settings, request.headers)
+    sessions = await asyncio.to_thread(lambda: list(services().store.sessions.of_owner(owner)))
+    return JSONResponse({"sessions": [_shown_session(session) for session in sessions]})
+
+
+async def get_session(request: Request) -> Response:
+    owner = auth.user(services().settings, request.headers)
+    store = services().store.sessions
+    session = await asyncio.to_thread(store.get, owner, request.path_params["session"])
+    runs = await asyncio.to_thread(store.runs, session)
+    shown = [{"id": run.id, "state": run.state, "started_at": run.started_at} for run in runs]
+    return JSONResponse({"session": _shown_session(session), "runs": shown})
+
+
+async def get_script(request: Request) -> Response:
+    owner = auth.user(services().settings, request.headers)
+    sha256 = request.path_params["sha256"]
+    script = await asyncio.to_thread(services().store.scripts.get, owner, sha256)
+    if script is None:
+        raise not_found("Script", sha256)
+    return Response(script.encode(), media_type="text/x-python; charset=utf-8")
+
+
+async def get_result(request: Request) -> Response:
+    """A stored output or picture, whole or `limit` bytes from `offset`; X-Total-Bytes tells how many there are."""
+    owner = auth.user(services().settings, request.headers)
+    sha256, blobs = request.path_params["sha256"], services().store.blobs
+    info = await asyncio.to_thread(blobs.head, owner, sha256)
+    if info is None:
+        raise not_found("Result", sha256)
+    offset = _number(request, "offset", "0")
+    limit = min(_number(request, "limit", str(READ_MAX_BYTES)), READ_MAX_BYTES)
+    data = await asyncio.to_thread(blobs.get, owner, sha256, offset, limit)
+    headers = {"X-Total-Bytes": str(info.bytes), "Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(data, headers=headers, media_type=info.media_type)
+
+
+async def _body(request: Request) -> StartRun:
+    """The validated body. Raises CallerError naming the field at fault."""
+    data = b""
+    async for piece in request.stream():
+        data += piece
+        if len(data) > BODY_MAX_BYTES:
+            raise CallerError(413, "Too large", f"A body may have {BODY_MAX_BYTES:,} bytes. Send less.", "message")
+    try:
+        return StartRun.model_validate(json.loads(data))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "body"
+        raise CallerError(422, "Invalid request", f"{field}: {first['msg']}.", field) from error
+    except ValueError as error:
+        raise CallerError(400, "Not JSON", f"The body is not valid JSON: {error}.", "body") from error
+
+
+def _number(request: Request, name: str, default: str) -> int:
+    value = request.query_params.get(name, default)
+    if not value.isascii() or not value.isdigit():
+        raise CallerError(400, "Not a number", f"{name} must be a whole number from 0 up, not {value!r}.", name)
+    return int(value)
+
+
+def _shown_model(model: dict[str, Any]) -> dict[str, Any]:
+    names = ("id", "label", "vendor", "dialect", "rehearsal", "default")
+    return {name: model[name] for name in names} | {"available": True}
+
+
+def _shown_session(session: Session) -> dict[str, Any]:
+    names = {"id", "title", "model", "host_id", "mode", "created_at", "updated_at", "active_run"}
+    return session.model_dump(include=names)
+
+
+def _shown_host(host: Host) -> dict[str, Any]:
+    names = {"id", "application", "document", "last_seen_at", "busy_since"}
+    return host.model_dump(include=names) | {"online": host.online(now())}
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        error = CallerError(error.status_code, error.detail, f"{request.method} {request.url.path}")
+    elif not isinstance(error, CallerError):
+        logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        error = CallerError(500, "Internal error", "Something went wrong on our side. Try again.")
+    headers = error.headers()
+    return JSONResponse(error.problem(), error.status, headers, media_type="application/problem+json")
+
+
+app = Starlette(
+    routes=[
+        Route("/api/runs", post_run, methods=["POST"]),
+        Route("/api/runs/{run}/events", get_events),
+        Route("/api/models", get_models),
+        Route("/api/hosts", get_hosts),
+        Route("/api/sessions", get_sessions),
+        Route("/api/sessions/{session}", get_session),
+        Route("/api/scripts/{sha256}", get_script),
+        Route("/api/results/{sha256}", get_result),
+    ],
+    exception_handlers={CallerError: _problem, HTTPException: _problem, Exception: _problem},
+)

@@ -1,0 +1,41 @@
+"""A session in the hands of the process that works on it: its item and its transcript, in step with the store."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from drafthand.session import Session
+from drafthand.store import Store
+from drafthand.transcript import ImageRef, Message
+
+
+class Conversation:
+    def __init__(self, store: Store, session: Session, messages: list[Message]) -> None:
+        self.store = store
+        self.session = session
+        self.messages = messages
+
+    @classmethod
+    async def open(cls, store: Store, session: Session) -> Conversation:
+        return cls(store, session, await asyncio.to_thread(store.sessions.messages, session))
+
+    async def append(self, message: Message) -> None:
+        """Append to the stored transcript first, so that memory never holds what the store doesn't.
+
+        Raises:
+            ConditionFailed: another process appended to this session.
+        """
+        self.session = await asyncio.to_thread(self.store.sessions.append, self.session, message)
+        self.messages.append(message)
+
+    async def update(self, **changes: Any) -> None:
+        """Set attributes of the session."""
+        self.session = await asyncio.to_thread(lambda: self.store.sessions.update(self.session, **changes))
+
+    def images(self) -> list[ImageRef]:
+        """Every picture the transcript refers to."""
+        parts = [part for message in self.messages for part in message.parts]
+        return [image for part in parts for image in getattr(part, "images", ())] + [
+            part.image for part in parts if part.type == "image"
+        ]

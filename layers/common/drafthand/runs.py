@@ -1,0 +1,225 @@
+"""From a posted message to the chunk that ends its run.
+
+A run is worked on by a task of its own: a stream that closes never ends it. It ends with one Complete or one Error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from drafthand import rendezvous
+from drafthand.chunks import ChunkType, StreamChunk, metadata
+from drafthand.conversation import Conversation
+from drafthand.errors import CallerError, ConditionFailed, VendorError
+from drafthand.executor import CloudHand, host_chunk, pick_host
+from drafthand.ids import new_id, now
+from drafthand.loop import Progress, RunFailed, run_agentic_loop
+from drafthand.model import ModelSpec
+from drafthand.runlog import RunLog
+from drafthand.services import Services
+from drafthand.session import Mode, Run, Session
+from drafthand.store.hosts import Host
+from drafthand.transcript import Message, Text
+from drafthand.turns import ModelTurns, system_prompt
+
+logger = logging.getLogger(__name__)
+
+MESSAGE_MAX_CHARS = 100_000
+TITLE_CHARS = 60
+CANCEL_SEEN_EVERY_S = 0.5
+STATE_OF_DOCUMENT = "What was committed before stays; nothing is half-done."
+
+
+class StartRun(BaseModel):
+    """Body of POST /runs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: str = Field(max_length=MESSAGE_MAX_CHARS)
+    model: str
+    session_id: str | None = None
+    host_id: str | None = None
+    mode: Mode | None = None
+
+
+@dataclass
+class StartedRun:
+    run: Run
+    log: RunLog
+    task: asyncio.Task[None]
+
+
+_working: set[asyncio.Task[None]] = set()
+"""asyncio keeps only weak references to tasks."""
+
+
+async def start_run(services: Services, owner: str, request: StartRun) -> StartedRun:
+    """Begin to work on a message.
+
+    Raises:
+        CallerError: 422 for an empty message or a model that isn't offered, 404 for a session or host that isn't the
+            owner's, 409 with `active_run` where the session is busy.
+    """
+    if not request.message.strip():
+        raise CallerError(422, "Empty message", "Say what you want done.", "message")
+    spec = services.available().get(request.model)
+    if spec is None:
+        offered = ", ".join(services.available()) or "none: no vendor key is set"
+        raise CallerError(422, "Unknown model", f"{request.model!r} is not offered here. Offered: {offered}.", "model")
+    session, run, host = await asyncio.to_thread(_begin, services, owner, request, spec)
+    conversation = await Conversation.open(services.store, session)
+    await conversation.append(Message(role="user", parts=(Text(text=request.message),)))
+    log = RunLog(services.store, run)
+    task = asyncio.create_task(_Work(services, run, log, conversation, spec, host).run_to_end(request.message))
+    _working.add(task)
+    task.add_done_callback(_working.discard)
+    return StartedRun(run, log, task)
+
+
+def _begin(services: Services, owner: str, request: StartRun, spec: ModelSpec) -> tuple[Session, Run, Host | None]:
+    """The session, made the run's own."""
+    sessions, at = services.store.sessions, now()
+    if request.host_id is not None:
+        services.store.hosts.get(owner, request.host_id)
+    if request.session_id is None:
+        title = " ".join(request.message.split())[:TITLE_CHARS]
+        session = Session(
+            id=new_id("ses"),
+            owner=owner,
+            title=title,
+            model=spec.id,
+            host_id=request.host_id,
+            created_at=at,
+            updated_at=at,
+        )
+        sessions.create(session)
+    else:
+        session = sessions.get(owner, request.session_id)
+    host = pick_host(services.store, session)
+    run = Run(
+        id=new_id("run"),
+        session_id=session.id,
+        owner=owner,
+        model=spec.id,
+        host_id=host.id if host else session.host_id,
+        state="running",
+        started_at=at,
+    )
+    try:
+        session = sessions.start_run(session, run)
+    except ConditionFailed as error:
+        active = sessions.get(owner, session.id).active_run
+        detail = "This session is working on another message. Follow that run, stop it, or wait for its end."
+        raise CallerError(409, "Session is busy", detail, "session_id", active_run=active) from error
+    fresh: dict[str, Any] = {"model": spec.id, "fix": 0, "iteration": 0, "last_tool": None, "last_automation": None}
+    if request.mode is not None:
+        fresh["mode"] = request.mode
+    if request.host_id is not None and request.host_id != session.host_id:
+        fresh |= {"host_id": request.host_id, "document_id": None}
+    return sessions.update(session, **fresh), run, host
+
+
+@dataclass
+class _Work:
+    """One run being worked on in this process."""
+
+    services: Services
+    run: Run
+    log: RunLog
+    conversation: Conversation
+    spec: ModelSpec
+    host: Host | None
+
+    async def run_to_end(self, message: str) -> None:
+        progress = Progress()
+        flushing = asyncio.create_task(self.log.flush_regularly())
+        working = asyncio.create_task(self._work(message, progress))
+        cancelling = asyncio.create_task(self._cancelled())
+        try:
+            await asyncio.wait({working, cancelling}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                working.cancel()
+                await asyncio.wait({working})
+                await asyncio.to_thread(self._withdraw_call)
+            last = self._last_chunk(working)
+        finally:
+            cancelling.cancel()
+            flushing.cancel()
+        await self._end(last, progress)
+
+    async def _work(self, message: str, progress: Progress) -> StreamChunk:
+        """Append every chunk but the last, which is returned."""
+        async for chunk in self._chunks(message, progress):
+            if chunk.ends_run:
+                return chunk
+            await self.log.append(chunk)
+        raise RuntimeError("the loop ended without a Complete")
+
+    async def _chunks(self, message: str, progress: Progress) -> AsyncIterator[StreamChunk]:
+        session = self.conversation.session
+        yield metadata(
+            "run_started",
+            f"Working on it with {self.spec.label}.",
+            run_id=self.run.id,
+            session_id=session.id,
+            model=self.spec.id,
+            mode=session.mode,
+            host_id=self.run.host_id,
+            message=message,
+            title=session.title,
+        )
+        if self.host is not None:
+            yield host_chunk(self.host, "idle", None)
+        system = system_prompt(self.host.application.get("name") if self.host else None)
+        model = ModelTurns(self.conversation, lambda: self.services.client(self.spec), self.spec, system)
+        hand = CloudHand(self.conversation, self.run)
+        async for chunk in run_agentic_loop(self.conversation, model, hand, progress):
+            yield chunk
+
+    async def _cancelled(self) -> None:
+        """Returns when somebody has asked for this run's end."""
+        sessions = self.services.store.sessions
+        while True:
+            run = await asyncio.to_thread(sessions.run, self.run.owner, self.run.id)
+            if run.cancelled:
+                return
+            await asyncio.sleep(CANCEL_SEEN_EVERY_S)
+
+    def _withdraw_call(self) -> None:
+        store = self.services.store
+        call = rendezvous.open_call(store, store.sessions.run(self.run.owner, self.run.id))
+        if call is not None:
+            rendezvous.end(store, call, "cancelled")
+
+    def _last_chunk(self, working: asyncio.Task[StreamChunk]) -> StreamChunk:
+        if working.cancelled():
+            return _error("cancelled", f"Stopped. {STATE_OF_DOCUMENT}", retryable=False)
+        error = working.exception()
+        if error is None:
+            return working.result()
+        if isinstance(error, VendorError | RunFailed):
+            return _error(error.code, f"{error} {STATE_OF_DOCUMENT}", retryable=error.retryable)
+        logger.error("run %s failed", self.run.id, exc_info=error)
+        text = f"Something went wrong on our side ({type(error).__name__}). {STATE_OF_DOCUMENT} Try again."
+        return _error("internal", text, retryable=True)
+
+    async def _end(self, last: StreamChunk, progress: Progress) -> None:
+        """The session is free before the last chunk is seen, so that the next message is never refused."""
+        if last.type is ChunkType.ERROR:
+            usage = {"usage": progress.usage.model_dump() | {"cost_usd": None}}
+            text = f"{sum(progress.usage.model_dump().values()):,} tokens used."
+            await self.log.append(StreamChunk(type=ChunkType.AGENTIC_USAGE, content=text, metadata=usage))
+        await self.log.flush()
+        state: Literal["complete", "error"] = "complete" if last.type is ChunkType.COMPLETE else "error"
+        await asyncio.to_thread(self.services.store.sessions.end_run, self.run, state)
+        await self.log.append(last.model_copy(update={"metadata": last.metadata | {"run_id": self.run.id}}))
+
+
+def _error(code: str, text: str, *, retryable: bool) -> StreamChunk:
+    return StreamChunk(type=ChunkType.ERROR, content=text, metadata={"code": code, "retryable": retryable})

@@ -1,0 +1,46 @@
+"""The composition root: the one place that knows settings, store and vendors together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+from drafthand.model import ModelClient, ModelSpec
+from drafthand.settings import Settings
+from drafthand.store import Store, open_store
+from drafthand.vendors import Access, client_for
+from drafthand.vendors.models import models
+
+
+@dataclass
+class Services:
+    settings: Settings
+    store: Store
+    _clients: dict[str, ModelClient] = field(default_factory=dict)
+
+    def access(self, model: ModelSpec) -> Access | None:
+        """How to reach the model's vendor; None where nothing is configured for it."""
+        if model.rehearsal:
+            url = self.settings.rehearsal_url
+            return Access("rehearsal", url) if url else None
+        key = self.settings.keys.get(model.vendor)
+        return Access(key) if key else None
+
+    def available(self) -> dict[str, ModelSpec]:
+        return {name: model for name, model in models().items() if self.access(model) is not None}
+
+    def client(self, model: ModelSpec) -> ModelClient:
+        """One client a model, kept: it holds connections. Blocks while the SDK is imported."""
+        access = self.access(model)
+        if access is None:
+            raise LookupError(f"no access to {model.id} is configured")
+        if model.id not in self._clients:
+            self._clients[model.id] = client_for(model, access)
+        return self._clients[model.id]
+
+
+@cache
+def services() -> Services:
+    """The services of this process, made from its environment on first use."""
+    settings = Settings.from_env()
+    return Services(settings, open_store(settings.table, settings.bucket, settings.endpoint_url))

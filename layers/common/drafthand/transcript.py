@@ -1,0 +1,126 @@
+"""The vendor-neutral transcript: append-only messages of typed parts.
+
+Rule 1: nothing that was appended is ever rewritten, so a request's prefix stays byte-identical.
+Rule 2: what only one vendor understands travels as `Opaque`, byte for byte, and returns only to the model that made it.
+Rule 3: call ids are ours; the vendor's own id is kept beside them and never leaves its vendor.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from drafthand.chunks import Usage
+
+
+class _Word(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Opaque(_Word):
+    """What must return untouched to the vendor and model that made it."""
+
+    vendor: str
+    model: str
+    kind: str
+    data: str
+
+
+class ImageRef(_Word):
+    """A picture in the bucket, by content hash; width and height in pixels."""
+
+    sha256: str
+    media_type: str
+    width: int
+    height: int
+
+
+class Text(_Word):
+    type: Literal["text"] = "text"
+    text: str
+
+
+class Thinking(_Word):
+    type: Literal["thinking"] = "thinking"
+    text: str
+    opaque: Opaque | None = None
+
+
+class ToolCall(_Word):
+    """A call the model asked for. `input` is the parsed JSON; None when it was not valid JSON (then `raw` tells)."""
+
+    type: Literal["tool_call"] = "tool_call"
+    id: str
+    name: str
+    input: dict[str, Any] | None
+    raw: str
+    vendor_id: str | None = None
+    opaque: Opaque | None = None
+
+
+class ToolResult(_Word):
+    """What the model is told of one call."""
+
+    type: Literal["tool_result"] = "tool_result"
+    call_id: str
+    ok: bool
+    text: str
+    images: tuple[ImageRef, ...] = ()
+
+
+class Image(_Word):
+    type: Literal["image"] = "image"
+    image: ImageRef
+
+
+Part = Annotated[Text | Thinking | ToolCall | ToolResult | Image, Field(discriminator="type")]
+
+
+class Message(_Word):
+    """One entry of the transcript. `model` is set on what a model wrote."""
+
+    role: Literal["user", "assistant", "tool"]
+    parts: tuple[Part, ...]
+    model: str | None = None
+
+
+@dataclass
+class Turn:
+    """One answer of a model, filled while it streams."""
+
+    vendor: str
+    model: str
+    parts: list[Text | Thinking | ToolCall] = field(default_factory=list)
+    stop: str | None = None
+    """end, tool_calls, max_tokens, refusal, context_full or paused; else the vendor's own word."""
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def tool_calls(self) -> list[ToolCall]:
+        return [part for part in self.parts if isinstance(part, ToolCall)]
+
+    def close(self, stop: str | None, usage: Usage) -> None:
+        """The stream has ended as its vendor ends streams. A call that the output limit cut off loses its input: what
+        is left of it may be valid JSON by chance and must never run."""
+        self.stop, self.usage = stop, usage
+        if stop == "max_tokens" and self.parts and isinstance(self.parts[-1], ToolCall):
+            self.parts[-1] = self.parts[-1].model_copy(update={"input": None})
+
+    def message(self) -> Message:
+        return Message(role="assistant", parts=tuple(self.parts), model=self.model)
+
+
+def parse_input(raw: str) -> dict[str, Any] | None:
+    """A tool call's JSON text as an object; empty text means no arguments; None for anything that is not an object."""
+    try:
+        value = json.loads(raw) if raw.strip() else {}
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,168 @@
+"""Everything on one machine: store, rehearsal model, the three functions and the page, an IFC host.
+
+`python -m local.up --help`; the command line's `drafthand up` runs the same.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from drafthand.auth import LOCAL_OWNER
+from drafthand.services import services
+
+from local import children, stack
+
+HOST_ID = "host_ifc"
+HOST_RESTART_S = 1.0
+NOT_A_MODEL = 2
+"""The IFC host's exit code for a file that it can't open."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """`folder` holds everything that is kept; `pace` is the rehearsal's tokens per second, 0 for as fast as it goes."""
+
+    port: int
+    folder: Path
+    model: Path | None
+    pace: float
+    store: str
+
+
+def parse(arguments: list[str] | None = None) -> Options:
+    parser = argparse.ArgumentParser(prog="drafthand up", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--port", type=int, default=8787)
+    parser.add_argument("--folder", type=Path, default=Path(".drafthand"))
+    parser.add_argument("--model", type=Path, default=os.environ.get("MODEL") or None)
+    parser.add_argument("--pace", type=float, default=60.0)
+    parser.add_argument("--store", choices=["embedded", "aws"], default=os.environ.get("STORE", "embedded"))
+    return Options(**vars(parser.parse_args(arguments)))
+
+
+def sample_model(folder: Path) -> Path:
+    """The sample building, made by our own script on first use."""
+    path = folder / "sample.ifc"
+    if not path.exists():
+        from hosts.ifc.sample import build_sample
+
+        build_sample(path)
+    return path
+
+
+def user_token(folder: Path) -> str:
+    """The one user's token, made on first use and readable by its owner only."""
+    path = folder / "token"
+    if not path.exists():
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(24))
+    return path.read_text()
+
+
+@contextlib.asynccontextmanager
+async def store_server(options: Options) -> AsyncIterator[None]:
+    """The store's address in the environment while the block runs; on AWS there is nothing to start."""
+    if options.store == "aws":
+        yield
+        return
+    port = children.free_port()
+    os.environ |= {
+        "DRAFTHAND_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "DRAFTHAND_TABLE": stack.TABLE,
+        "DRAFTHAND_BUCKET": stack.BUCKET,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    log = options.folder / "logs" / "store.log"
+    folder = str(options.folder / "store")
+    async with children.server("local.store_server", port, str(port), folder, log=log, env={}):
+        await asyncio.to_thread(stack.create, os.environ["DRAFTHAND_ENDPOINT_URL"])
+        yield
+
+
+@contextlib.asynccontextmanager
+async def rehearsal_server(options: Options) -> AsyncIterator[None]:
+    port = children.free_port()
+    os.environ["DRAFTHAND_REHEARSAL_URL"] = f"http://127.0.0.1:{port}"
+    arguments = ["--port", str(port), "--tokens-per-second", str(options.pace)]
+    log = options.folder / "logs" / "rehearsal.log"
+    async with children.server("local.rehearsal", port, *arguments, log=log, env={}):
+        yield
+
+
+async def keep_host(options: Options, model: Path, url: str) -> None:
+    """The IFC host, started again when it dies; returns when the file can't be opened."""
+    _, token = await asyncio.to_thread(services().store.hosts.create, LOCAL_OWNER, HOST_ID)
+    arguments = [str(model), "--url", url, "--journal", str(options.folder / "journal")]
+    log = options.folder / "logs" / "host.log"
+    while True:
+        process = await children.start("hosts.ifc", *arguments, log=log, env={"DRAFTHAND_HOST_TOKEN": token})
+        try:
+            code = await process.wait()
+        finally:
+            await children.stop(process)
+        if code == NOT_A_MODEL:
+            print(f"The IFC host could not open {model}: see {log}.", flush=True)
+            return
+        print(f"The IFC host ended with code {code}; starting it again. Its log: {log}.", flush=True)
+        await asyncio.sleep(HOST_RESTART_S)
+
+
+def write_address(folder: Path, address: Mapping[str, str]) -> None:
+    """Where the command line finds this server; readable by its owner only."""
+    with open(os.open(folder / "local.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(address, file)
+
+
+def announce(options: Options, model: Path, url: str, token: str) -> None:
+    offered = ", ".join(spec.label for spec in services().available().values())
+    print(f"Drafthand is up: {url}/#token={token}")
+    print(f"  document   {model}")
+    print(f"  models     {offered}")
+    print(f"  kept in    {options.folder} (a hard kill loses at most the last minute; STORE=aws is the durable one)")
+    print("  stop       Ctrl+C", flush=True)
+
+
+async def up(options: Options) -> None:
+    """Run until SIGINT or SIGTERM; everything that was started is then stopped, the store last."""
+    options.folder.mkdir(parents=True, exist_ok=True)
+    model = (options.model or sample_model(options.folder)).resolve()
+    token = user_token(options.folder)
+    port = options.port or children.free_port()
+    url = f"http://127.0.0.1:{port}"
+    os.environ["DRAFTHAND_LOCAL_TOKEN_SHA256"] = hashlib.sha256(token.encode()).hexdigest()
+    os.environ["DRAFTHAND_POLL_HOLD_S"] = "2"  # on loopback a poll costs nothing, and a stop is not kept waiting
+    async with store_server(options), rehearsal_server(options):
+        from local.front import make_app
+
+        config = uvicorn.Config(
+            make_app(port), host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=3
+        )
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve())
+        await children.accepts(port, lambda: "the server could not listen" if serving.done() else None)
+        write_address(options.folder, {"url": url, "token": token})
+        announce(options, model, url, token)
+        host = asyncio.create_task(keep_host(options, model, url))
+        try:
+            await serving
+        finally:
+            host.cancel()
+            await asyncio.wait({host})
+            (options.folder / "local.json").unlink()
+
+
+def main() -> None:
+    asyncio.run(up(parse()))
+
+
+if __name__ == "__main__":
+    main()
