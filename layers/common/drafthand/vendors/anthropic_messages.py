@@ -81,15 +81,21 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
 
 def _answered(transcript: Sequence[Message]) -> Iterator[Message]:
     """The transcript with an error result for every call that has none: a run may have been stopped in between."""
-    for index, message in enumerate(transcript):
+    unanswered: list[str] = []
+    for message in transcript:
+        results = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
+        unanswered = [call for call in unanswered if call not in results]
+        if unanswered and message.role != "tool":
+            yield _no_results(unanswered)
+            unanswered = []
         yield message
-        open_calls = [part.id for part in message.parts if isinstance(part, ToolCall)]
-        following = transcript[index + 1].parts if index + 1 < len(transcript) else ()
-        answered = {part.call_id for part in following if isinstance(part, ToolResult)}
-        missing = [call for call in open_calls if call not in answered]
-        if missing:
-            results = tuple(ToolResult(call_id=call, ok=False, text=NO_RESULT) for call in missing)
-            yield Message(role="tool", parts=results)
+        unanswered += [part.id for part in message.parts if isinstance(part, ToolCall)]
+    if unanswered:
+        yield _no_results(unanswered)
+
+
+def _no_results(calls: list[str]) -> Message:
+    return Message(role="tool", parts=tuple(ToolResult(call_id=call, ok=False, text=NO_RESULT) for call in calls))
 
 
 def _message(message: Message, settings: TurnSettings) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+"""The log of a run: what is seen live is what is replayed."""
+
+import asyncio
+
+from drafthand.chunks import ChunkType, StreamChunk, metadata
+from drafthand.runlog import Numbered, RunLog, follow
+from drafthand.store import Store
+
+from tests.contract.test_store import make_run, make_session
+
+
+def delta(text: str) -> StreamChunk:
+    return StreamChunk(type=ChunkType.TOOL_INPUT_DELTA, content=text, metadata={"call_id": "c"})
+
+
+END = StreamChunk(type=ChunkType.COMPLETE, content="done")
+
+
+async def test_replay_equals_live_and_numbers_have_no_gap(any_store: Store) -> None:
+    run = make_run(any_store, make_session(any_store))
+    log = RunLog(any_store, run)
+    watching = asyncio.create_task(_all(log.live()))
+
+    await log.append(metadata("run_started", "…"))
+    for number in range(40):
+        await log.append(delta(str(number)))
+    await log.append(END)
+
+    live = await watching
+    replayed = await _all(follow(any_store, run))
+    assert live == replayed
+    assert [seq for seq, _ in live] == list(range(1, 43))
+    assert [chunk.content for _, chunk in live[1:41]] == [str(number) for number in range(40)]
+
+
+async def test_deltas_are_stored_in_batches(any_store: Store) -> None:
+    run = make_run(any_store, make_session(any_store))
+    log = RunLog(any_store, run)
+
+    for number in range(500):
+        await log.append(delta(str(number)))
+    await log.append(END)
+
+    assert len(list(any_store.table.query(f"RUN#{run.id}", "EVT#"))) == 1
+
+
+async def test_a_reader_goes_on_after_the_chunk_it_saw_last(any_store: Store) -> None:
+    run = make_run(any_store, make_session(any_store))
+    log = RunLog(any_store, run)
+    for chunk in (delta("a"), metadata("x", "b"), delta("c"), END):
+        await log.append(chunk)
+
+    assert [seq for seq, _ in await _all(follow(any_store, run, after=2))] == [3, 4]
+
+
+async def test_a_reader_that_came_early_follows_to_the_end(store: Store) -> None:
+    run = make_run(store, make_session(store))
+    log = RunLog(store, run)
+    await log.append(metadata("run_started", "…"))
+    reading = asyncio.create_task(_all(follow(store, run)))
+
+    await log.append(delta("late"))
+    await log.append(END)
+
+    assert [chunk.content for _, chunk in await asyncio.wait_for(reading, 5)] == ["…", "late", "done"]
+
+
+async def _all(chunks: object) -> list[Numbered]:
+    return [numbered async for numbered in chunks]  # type: ignore[attr-defined]

@@ -1,0 +1,111 @@
+"""The loop over written fakes: what is asked of the model and the hand, and in which order."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from drafthand.chunks import ChunkType, StreamChunk, Usage
+from drafthand.loop import MAX_TURNS, Progress, RunFailed, run_agentic_loop
+from drafthand.session import Session
+from drafthand.transcript import Message, Text, ToolCall, ToolResult, Turn
+
+Answer = tuple[str, list[str], str]
+
+
+class WrittenModel:
+    """Answers what was written down: (text, ids of calls, stop)."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+
+    def new_turn(self) -> Turn:
+        return Turn(vendor="v", model="m")
+
+    async def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
+        text, calls, stop = self.answers.pop(0)
+        yield StreamChunk(type=ChunkType.MESSAGE, content=text)
+        turn.parts += [Text(text=text)]
+        turn.parts += [ToolCall(id=call, name="execute_data_collection", input={}, raw="") for call in calls]
+        turn.close(stop, Usage(output=10))
+
+
+class WrittenExecution:
+    def __init__(self, call: ToolCall, executed: list[str]) -> None:
+        self.call, self.executed = call, executed
+        self.result: Any = None
+
+    async def __aiter__(self) -> AsyncIterator[StreamChunk]:
+        self.executed.append(self.call.id)
+        yield StreamChunk(type=ChunkType.METADATA, content=self.call.id, metadata={"kind": "tool_result"})
+        self.result = ToolResult(call_id=self.call.id, ok=True, text="fine")
+
+
+class WrittenHand:
+    def __init__(self) -> None:
+        self.executed: list[str] = []
+
+    def execute(self, call: ToolCall, progress: Progress) -> WrittenExecution:
+        return WrittenExecution(call, self.executed)
+
+
+class WrittenTranscript:
+    def __init__(self) -> None:
+        facts = {"title": "t", "model": "m", "host_id": None, "created_at": 0, "updated_at": 0}
+        self.session = Session(id="s", owner="o", **facts)
+        self.messages = [Message(role="user", parts=(Text(text="go"),))]
+
+    async def append(self, message: Message) -> None:
+        self.messages.append(message)
+
+
+async def play(*answers: Answer) -> tuple[list[StreamChunk], WrittenTranscript, WrittenHand]:
+    transcript, hand = WrittenTranscript(), WrittenHand()
+    chunks = [chunk async for chunk in run_agentic_loop(transcript, WrittenModel(*answers), hand, Progress())]
+    return chunks, transcript, hand
+
+
+async def test_a_turn_without_calls_completes_the_run() -> None:
+    chunks, transcript, _ = await play(("Nothing to do.", [], "end"))
+
+    assert [chunk.type for chunk in chunks] == ["Message", "Complete"]
+    assert chunks[-1].content == "Nothing to do."
+    assert [message.role for message in transcript.messages] == ["user", "assistant"]
+
+
+async def test_calls_are_executed_one_by_one_and_their_results_are_appended_together() -> None:
+    chunks, transcript, hand = await play(("Looking.", ["call_1", "call_2"], "tool_calls"), ("Done.", [], "end"))
+
+    assert hand.executed == ["call_1", "call_2"]
+    assert [message.role for message in transcript.messages] == ["user", "assistant", "tool", "assistant"]
+    assert [part.call_id for part in transcript.messages[2].parts] == ["call_1", "call_2"]  # type: ignore[union-attr]
+    assert chunks[-1].metadata["usage"]["output"] == 20
+    assert chunks[-1].metadata["counters"]["turns"] == 2
+
+
+async def test_a_paused_turn_is_sent_again_as_it_is() -> None:
+    chunks, transcript, _ = await play(("half", [], "paused"), ("whole", [], "end"))
+
+    assert chunks[-1].content == "whole"
+    assert len(transcript.messages) == 3
+
+
+@pytest.mark.parametrize("stop", ["refusal", "context_full"])
+async def test_an_answer_that_is_none_ends_the_run_and_is_not_kept(stop: str) -> None:
+    transcript = WrittenTranscript()
+
+    with pytest.raises(RunFailed):
+        async for _ in run_agentic_loop(transcript, WrittenModel(("no", ["call_1"], stop)), WrittenHand(), Progress()):
+            pass
+
+    assert [message.role for message in transcript.messages] == ["user"]
+
+
+async def test_a_model_that_goes_in_circles_is_stopped() -> None:
+    model = WrittenModel(*[("again", ["call_1"], "tool_calls")] * (MAX_TURNS + 1))
+    hand = WrittenHand()
+
+    with pytest.raises(RunFailed, match="What was committed stays"):
+        async for _ in run_agentic_loop(WrittenTranscript(), model, hand, Progress()):
+            pass
+
+    assert len(hand.executed) == MAX_TURNS
