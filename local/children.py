@@ -24,7 +24,7 @@ def free_port() -> int:
 
 
 async def start(module: str, *arguments: str, log: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
-    """`python -m module arguments`, its output appended to `log`, its environment ours and `env`.
+    """`python -m module arguments`, its output appended to `log`, its environment ours and `env`; it ends with us.
 
     In a process group of its own: Ctrl+C reaches us alone, and we end our children in the right order.
     """
@@ -33,8 +33,10 @@ async def start(module: str, *arguments: str, log: Path, env: Mapping[str, str])
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
+            "local.tied",
             module,
             *arguments,
+            stdin=asyncio.subprocess.PIPE,
             stdout=output,
             stderr=output,
             env=os.environ | env,

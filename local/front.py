@@ -22,6 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from functions.host_poll.handler import handle as host_poll
 from functions.run.app import app as run_app
+from functions.run.app import lifespan
 from functions.tool_result.handler import handle as tool_result
 from local.guard import LoopbackGuard
 
@@ -125,4 +126,5 @@ def make_app(port: int, page: Path = PAGE) -> Starlette:
         Mount("/", Page(directory=page, html=True)) if page.is_dir() else Route("/", no_page),
     ]
     middleware = [Middleware(LoopbackGuard, port=port, pages=True)]
-    return Starlette(routes=routes, middleware=middleware, exception_handlers=run_app.exception_handlers)
+    handlers = run_app.exception_handlers
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)

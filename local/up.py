@@ -6,11 +6,13 @@
 import argparse
 import asyncio
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping
+import signal
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,6 +118,26 @@ async def keep_host(options: Options, model: Path, url: str) -> None:
         await asyncio.sleep(HOST_RESTART_S)
 
 
+class Server(uvicorn.Server):
+    """Leaves signals to us: uvicorn would raise them again after its own end, before ours."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.contextmanager
+def sole_user(folder: Path) -> Iterator[None]:
+    """Holds the folder's lock: two stores in one folder would write over each other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit(f"Another server runs from {folder}. Stop it, or choose another --folder.") from None
+        yield
+
+
 def write_address(folder: Path, address: Mapping[str, str]) -> None:
     """Where the command line finds this server; readable by its owner only."""
     with open(os.open(folder / "local.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -133,7 +155,6 @@ def announce(options: Options, model: Path, url: str, token: str) -> None:
 
 async def up(options: Options) -> None:
     """Run until SIGINT or SIGTERM; everything that was started is then stopped, the store last."""
-    options.folder.mkdir(parents=True, exist_ok=True)
     model = (options.model or sample_model(options.folder)).resolve()
     token = user_token(options.folder)
     port = options.port or children.free_port()
@@ -143,25 +164,30 @@ async def up(options: Options) -> None:
     async with store_server(options), rehearsal_server(options):
         from local.front import make_app
 
-        config = uvicorn.Config(
-            make_app(port), host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=3
+        stopping = asyncio.Event()
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(signal_number, stopping.set)
+        app = make_app(port)
+        server = Server(
+            uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=3)
         )
-        server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve())
         await children.accepts(port, lambda: "the server could not listen" if serving.done() else None)
         write_address(options.folder, {"url": url, "token": token})
         announce(options, model, url, token)
         host = asyncio.create_task(keep_host(options, model, url))
-        try:
-            await serving
-        finally:
-            host.cancel()
-            await asyncio.wait({host})
-            (options.folder / "local.json").unlink()
+        await asyncio.wait({serving, asyncio.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        server.should_exit = True
+        await serving
+        host.cancel()
+        await asyncio.wait({host})
+        (options.folder / "local.json").unlink()
 
 
 def main() -> None:
-    asyncio.run(up(parse()))
+    options = parse()
+    with sole_user(options.folder):
+        asyncio.run(up(options))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+"""The rehearsal model server: HTTP, pacing, faults. A dialect is a module and a route; script and walk know of none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from local.rehearsal import anthropic
+from local.rehearsal.anthropic_cache import PromptCache
+from local.rehearsal.faults import OVERLOADED, checked, refuse, spoil
+from local.rehearsal.script import Script, load, titles
+from local.rehearsal.wire import MODEL, Event, Refused
+
+MARK = {"x-rehearsal": "no language model; plays a script"}
+SIGN = """This is the rehearsal model server. It is no language model: it plays scripts over the wire protocol of
+model vendors, token by token, so that everything around a model can be tried without a key.
+
+Model id: {model}
+Dialects: Anthropic Messages (POST /v1/messages)
+What can be rehearsed:
+{titles}
+"""
+
+
+def create_app(
+    scripts: Sequence[Script] | None = None, tokens_per_second: float = 0.0, faults: Sequence[str] = ()
+) -> Starlette:
+    """The server as an ASGI application.
+
+    Args:
+        scripts: as `script.load` returns them, the fallback last; None: the bundled ones.
+        tokens_per_second: pace of the stream; 0: as fast as it is read. Each event is its own write in any case.
+        faults: names out of `faults.FAULTS`, one used up by each request to a model, in order; those of the stream
+            leave a request without `stream` alone.
+
+    Raises:
+        ScriptError: a bundled script is wrong.
+        ValueError: a fault is unknown.
+    """
+    stage = Stage(load() if scripts is None else scripts, tokens_per_second, checked(faults))
+    return Starlette(
+        routes=[
+            Route("/", stage.sign),
+            Route("/v1/messages", stage.messages, methods=["POST"]),
+        ],
+        exception_handlers={HTTPException: _unknown_route},
+    )
+
+
+class Stage:
+    """What the routes share: scripts, pace, the faults left, and the dialect's prompt cache."""
+
+    def __init__(self, scripts: Sequence[Script], tokens_per_second: float, ordered: Sequence[str]) -> None:
+        self.scripts = scripts
+        self.tokens_per_second = tokens_per_second
+        self.ordered = deque(ordered)
+        self.cache = PromptCache()
+
+    async def sign(self, request: Request) -> Response:
+        rehearsed = "\n".join(f"- {title}" for title in titles(self.scripts))
+        return PlainTextResponse(SIGN.format(model=MODEL, titles=rehearsed), headers=MARK)
+
+    async def messages(self, request: Request) -> Response:
+        """POST /v1/messages, the Anthropic dialect."""
+        fault = self.ordered.popleft() if self.ordered else None
+        headers = MARK | {"request-id": _request_id()}
+        try:
+            refuse(fault)
+            asked, events = anthropic.answer(self.scripts, self.cache, request.headers, await request.body())
+        except Refused as refused:
+            return _refusal(refused, headers)
+        if not asked.stream:
+            message = anthropic.whole([event async for event in self._paced(events)])
+            return Response(json.dumps(message), media_type="application/json", headers=headers)
+        spoiled = spoil(fault, events, anthropic.error_event(*OVERLOADED))
+        frames = (anthropic.frame(event) async for event in self._paced(spoiled))
+        headers["cache-control"] = "no-cache"
+        return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
+
+    async def _paced(self, events: Iterable[Event]) -> AsyncIterator[Event]:
+        for event in events:
+            seconds = event.tokens / self.tokens_per_second if self.tokens_per_second else 0.0
+            await asyncio.sleep(seconds)  # at 0 too: each event is its own write, and a reader gets its turn
+            yield event
+
+
+def _request_id() -> str:
+    return f"req_{secrets.token_hex(12)}"
+
+
+def _refusal(refused: Refused, headers: dict[str, str]) -> Response:
+    body = anthropic.error_body(refused.kind, refused.message, headers["request-id"])
+    return Response(json.dumps(body), refused.status, headers | refused.headers, "application/json")
+
+
+def _unknown_route(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _refusal(Refused(error.status_code, "not_found_error", error.detail), MARK | {"request-id": _request_id()})
