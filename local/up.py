@@ -30,12 +30,14 @@ NOT_A_MODEL = 2
 
 @dataclass(frozen=True)
 class Options:
-    """`folder` holds everything that is kept; `pace` is the rehearsal's tokens per second, 0 for as fast as it goes."""
+    """`folder` holds everything that is kept; `pace` is the rehearsal's tokens per second, 0 for as fast as it goes;
+    `rehearsals` is a folder of scripts to play instead of the bundled ones."""
 
     port: int
     folder: Path
     model: Path | None
     pace: float
+    rehearsals: Path | None
     store: str
 
 
@@ -45,6 +47,7 @@ def parse(arguments: list[str] | None = None) -> Options:
     parser.add_argument("--folder", type=Path, default=Path(".drafthand"))
     parser.add_argument("--model", type=Path, default=os.environ.get("MODEL") or None)
     parser.add_argument("--pace", type=float, default=60.0)
+    parser.add_argument("--rehearsals", type=Path)
     parser.add_argument("--store", choices=["embedded", "aws"], default=os.environ.get("STORE", "embedded"))
     return Options(**vars(parser.parse_args(arguments)))
 
@@ -95,6 +98,7 @@ async def rehearsal_server(options: Options) -> AsyncIterator[None]:
     port = children.free_port()
     os.environ["DRAFTHAND_REHEARSAL_URL"] = f"http://127.0.0.1:{port}"
     arguments = ["--port", str(port), "--tokens-per-second", str(options.pace)]
+    arguments += ["--scripts", str(options.rehearsals)] if options.rehearsals else []
     log = options.folder / "logs" / "rehearsal.log"
     async with children.server("local.rehearsal", port, *arguments, log=log, env={}):
         yield
@@ -139,9 +143,11 @@ def sole_user(folder: Path) -> Iterator[None]:
 
 
 def write_address(folder: Path, address: Mapping[str, str]) -> None:
-    """Where the command line finds this server; readable by its owner only."""
-    with open(os.open(folder / "local.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    """Where the command line finds this server; readable by its owner only, and never half-written."""
+    unfinished = folder / "local.json.new"
+    with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(address, file)
+    unfinished.replace(folder / "local.json")
 
 
 def announce(options: Options, model: Path, url: str, token: str) -> None:
@@ -187,7 +193,10 @@ async def up(options: Options) -> None:
 def main() -> None:
     options = parse()
     with sole_user(options.folder):
-        asyncio.run(up(options))
+        try:
+            asyncio.run(up(options))
+        except children.ChildFailed as error:
+            raise SystemExit(f"Drafthand did not start: {error}") from None
 
 
 if __name__ == "__main__":

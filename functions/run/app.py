@@ -4,15 +4,17 @@ On AWS it is served by uvicorn behind the Lambda Web Adapter (run.sh); locally t
 """
 
 import asyncio
+import contextlib
 import json
 import logging
+from collections.abc import AsyncIterator
 from typing import Any
 
 from drafthand import auth
 from drafthand.errors import CallerError, not_found
 from drafthand.ids import now
 from drafthand.runlog import follow
-from drafthand.runs import StartRun, start_run
+from drafthand.runs import StartRun, start_run, stop_working
 from drafthand.services import services
 from drafthand.session import Session
 from drafthand.sse import HEADERS, frames
@@ -145,7 +147,16 @@ async def _problem(request: Request, error: Exception) -> Response:
     return JSONResponse(error.problem(), error.status, headers, media_type="application/problem+json")
 
 
+@contextlib.asynccontextmanager
+async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    preloading = asyncio.create_task(asyncio.to_thread(services().preload))
+    yield
+    await preloading
+    await stop_working()
+
+
 app = Starlette(
+    lifespan=lifespan,
     routes=[
         Route("/api/runs", post_run, methods=["POST"]),
         Route("/api/runs/{run}/events", get_events),

@@ -1,15 +1,32 @@
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hosts.ifc.sample import build_sample
 from tests.flow.served import Served, serve
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One server with the sample building for all tests that leave it usable."""
-    with serve(tmp_path_factory.mktemp("served")) as server:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample building; not to be changed."""
+    path: Path = tmp_path_factory.mktemp("sample") / "sample.ifc"
+    build_sample(path)
+    return path
+
+
+@pytest.fixture
+def model(sample: Path, tmp_path: Path) -> Path:
+    """A copy of the sample building for one test."""
+    return Path(shutil.copy(sample, tmp_path / "model.ifc"))
+
+
+@pytest.fixture(scope="session")
+def served(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for all tests that only look."""
+    folder = tmp_path_factory.mktemp("served")
+    with serve(folder, Path(shutil.copy(sample, folder / "model.ifc"))) as server:
         yield server
 
 

@@ -23,6 +23,7 @@ READY_WITHIN_S = 60.0
 class Served:
     process: subprocess.Popen[bytes]
     folder: Path
+    model: Path
     address: Address
     api: Api
 
@@ -38,17 +39,17 @@ class Served:
 
 
 @contextlib.contextmanager
-def serve(folder: Path, model: Path | None = None, *, host: bool = True, pace: float = 0) -> Iterator[Served]:
+def serve(folder: Path, model: Path, *, host: bool = True, rehearsals: Path | None = None) -> Iterator[Served]:
     """A server with its state in `folder`; returns when its IFC host is online, or at once where `host` is False."""
-    arguments = ["--port", "0", "--folder", str(folder), "--pace", str(pace)]
-    arguments += ["--model", str(model)] if model else []
+    arguments = ["--port", "0", "--folder", str(folder), "--model", str(model), "--pace", "0"]
+    arguments += ["--rehearsals", str(rehearsals)] if rehearsals else []
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     process = subprocess.Popen([sys.executable, "-m", "local.up", *arguments], env=environment, start_new_session=True)
     try:
         until = time.monotonic() + READY_WITHIN_S
         wait_until(lambda: (folder / "local.json").exists(), process, until)
         address = find_server(folder)
-        served = Served(process, folder, address, Api(address))
+        served = Served(process, folder, model, address, Api(address))
         if host:
             wait_until(lambda: any(each["online"] for each in served.api.get("/hosts")["hosts"]), process, until)
         yield served

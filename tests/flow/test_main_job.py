@@ -17,11 +17,7 @@ from tests.paths import ROOT, shared
 ASK = "Renumber every door on level 2, left to right from the north"
 
 
-def test_the_demo_renumbers_exactly_the_doors_of_level_2(tmp_path: Path) -> None:
-    from hosts.ifc.sample import build_sample
-
-    before = tmp_path / "before.ifc"
-    build_sample(before)
+def test_the_demo_renumbers_exactly_the_doors_of_level_2(sample: Path, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
 
     demo = subprocess.run(
@@ -35,8 +31,8 @@ def test_the_demo_renumbers_exactly_the_doors_of_level_2(tmp_path: Path) -> None
 
     assert demo.returncode == 0, demo.stdout + demo.stderr
     after = tmp_path / "demo" / "sample.ifc"
-    doors = doors_on(before, "Level 2")
-    assert changed_ids(before, after) == (set(), doors, set())
+    doors = doors_on(sample, "Level 2")
+    assert changed_ids(sample, after) == (set(), doors, set())
     assert sorted(tags(after, doors)) == [f"2-{number:02}" for number in range(1, len(doors) + 1)]
     assert f"Committed: {len(doors)} modified, 0 added, 0 deleted." in demo.stdout
     assert "What changed" in demo.stdout
@@ -46,8 +42,8 @@ def test_the_demo_renumbers_exactly_the_doors_of_level_2(tmp_path: Path) -> None
     assert Image.open(picture).size == (1600, 1200)
 
 
-def test_a_run_shows_the_error_the_edit_the_report_and_the_picture(tmp_path: Path) -> None:
-    with serve(tmp_path) as served:
+def test_a_run_shows_the_error_the_edit_the_report_and_the_picture(model: Path, tmp_path: Path) -> None:
+    with serve(tmp_path / "state", model) as served:
         chunks = served.run(ASK)
 
         results = kinds(chunks, "tool_result")
@@ -101,16 +97,12 @@ def test_a_session_goes_on_after_its_first_run(served: Served) -> None:
     assert second[-1]["type"] == "Complete"
 
 
-def test_a_read_only_session_looks_but_does_not_change(tmp_path: Path) -> None:
-    with serve(tmp_path) as served:
-        model = tmp_path / "sample.ifc"
-        before = model.read_bytes()
+def test_a_read_only_session_looks_but_does_not_change(served: Served, sample: Path) -> None:
+    chunks = served.run(ASK, mode="read_only")
 
-        chunks = served.run(ASK, mode="read_only")
-
-        outcomes = [result["outcome"] for result in kinds(chunks, "tool_result")]
-        assert outcomes[:2] == ["rolled_back", "refused"]
-        assert model.read_bytes() == before
+    outcomes = [result["outcome"] for result in kinds(chunks, "tool_result")]
+    assert outcomes[:2] == ["rolled_back", "refused"]
+    assert served.model.read_bytes() == sample.read_bytes()
 
 
 def test_the_eight_doors_of_level_2_of_a_real_model(tmp_path: Path) -> None:
@@ -130,12 +122,12 @@ def test_the_eight_doors_of_level_2_of_a_real_model(tmp_path: Path) -> None:
     assert sorted(tags(model, doors)) == [f"2-{number:02}" for number in range(1, 9)]
 
 
-def test_sessions_survive_a_normal_stop(tmp_path: Path) -> None:
-    with serve(tmp_path) as served:
+def test_sessions_survive_a_normal_stop(model: Path, tmp_path: Path) -> None:
+    with serve(tmp_path / "state", model) as served:
         first = served.run("What is in this model?")
     session_id, run_id = (first[0]["metadata"][name] for name in ("session_id", "run_id"))
 
-    with serve(tmp_path) as again:
+    with serve(tmp_path / "state", model) as again:
         assert [each["id"] for each in again.api.get("/sessions")["sessions"]] == [session_id]
         assert dump(list(again.api.follow(run_id))) == dump(first)
         second = again.run("What is in this model?", session_id=session_id)

@@ -48,6 +48,14 @@ class StartRun(BaseModel):
     mode: Mode | None = None
 
 
+def _error(code: str, text: str, *, retryable: bool) -> StreamChunk:
+    return StreamChunk(type=ChunkType.ERROR, content=text, metadata={"code": code, "retryable": retryable})
+
+
+STOPPED = _error("cancelled", f"Stopped. {STATE_OF_DOCUMENT}", retryable=False)
+SERVER_STOPPED = _error("interrupted", f"The server was stopped. {STATE_OF_DOCUMENT}", retryable=True)
+
+
 @dataclass
 class StartedRun:
     run: Run
@@ -57,6 +65,14 @@ class StartedRun:
 
 _working: set[asyncio.Task[None]] = set()
 """asyncio keeps only weak references to tasks."""
+
+
+async def stop_working() -> None:
+    """The process is about to end: end its runs, truthfully."""
+    for task in _working:
+        task.cancel()
+    if _working:
+        await asyncio.wait(_working)
 
 
 async def start_run(services: Services, owner: str, request: StartRun) -> StartedRun:
@@ -73,10 +89,8 @@ async def start_run(services: Services, owner: str, request: StartRun) -> Starte
         offered = ", ".join(services.available()) or "none: no vendor key is set"
         raise CallerError(422, "Unknown model", f"{request.model!r} is not offered here. Offered: {offered}.", "model")
     session, run, host = await asyncio.to_thread(_begin, services, owner, request, spec)
-    conversation = await Conversation.open(services.store, session)
-    await conversation.append(Message(role="user", parts=(Text(text=request.message),)))
     log = RunLog(services.store, run)
-    task = asyncio.create_task(_Work(services, run, log, conversation, spec, host).run_to_end(request.message))
+    task = asyncio.create_task(_Work(services, run, log, session, spec, host).run_to_end(request.message))
     _working.add(task)
     task.add_done_callback(_working.discard)
     return StartedRun(run, log, task)
@@ -132,7 +146,7 @@ class _Work:
     services: Services
     run: Run
     log: RunLog
-    conversation: Conversation
+    session: Session
     spec: ModelSpec
     host: Host | None
 
@@ -141,17 +155,20 @@ class _Work:
         flushing = asyncio.create_task(self.log.flush_regularly())
         working = asyncio.create_task(self._work(message, progress))
         cancelling = asyncio.create_task(self._cancelled())
+        stopped = STOPPED
         try:
             await asyncio.wait({working, cancelling}, return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
-                working.cancel()
-                await asyncio.wait({working})
-                await asyncio.to_thread(self._withdraw_call)
-            last = self._last_chunk(working)
-        finally:
-            cancelling.cancel()
-            flushing.cancel()
-        await self._end(last, progress)
+            if cancelling.done() and (error := cancelling.exception()):
+                stopped = self._internal(error)
+        except asyncio.CancelledError:
+            stopped = SERVER_STOPPED
+        if not working.done():
+            working.cancel()
+            await asyncio.wait({working})
+            await asyncio.to_thread(self._withdraw_call)
+        cancelling.cancel()
+        flushing.cancel()
+        await self._end(self._last_chunk(working, stopped), progress)
 
     async def _work(self, message: str, progress: Progress) -> StreamChunk:
         """Append every chunk but the last, which is returned."""
@@ -162,24 +179,25 @@ class _Work:
         raise RuntimeError("the loop ended without a Complete")
 
     async def _chunks(self, message: str, progress: Progress) -> AsyncIterator[StreamChunk]:
-        session = self.conversation.session
         yield metadata(
             "run_started",
             f"Working on it with {self.spec.label}.",
             run_id=self.run.id,
-            session_id=session.id,
+            session_id=self.session.id,
             model=self.spec.id,
-            mode=session.mode,
+            mode=self.session.mode,
             host_id=self.run.host_id,
             message=message,
-            title=session.title,
+            title=self.session.title,
         )
         if self.host is not None:
             yield host_chunk(self.host, "idle", None)
+        conversation = await Conversation.open(self.services.store, self.session)
+        await conversation.append(Message(role="user", parts=(Text(text=message),)))
         system = system_prompt(self.host.application.get("name") if self.host else None)
-        model = ModelTurns(self.conversation, lambda: self.services.client(self.spec), self.spec, system)
-        hand = CloudHand(self.conversation, self.run)
-        async for chunk in run_agentic_loop(self.conversation, model, hand, progress):
+        model = ModelTurns(conversation, lambda: self.services.client(self.spec), self.spec, system)
+        hand = CloudHand(conversation, self.run)
+        async for chunk in run_agentic_loop(conversation, model, hand, progress):
             yield chunk
 
     async def _cancelled(self) -> None:
@@ -197,14 +215,17 @@ class _Work:
         if call is not None:
             rendezvous.end(store, call, "cancelled")
 
-    def _last_chunk(self, working: asyncio.Task[StreamChunk]) -> StreamChunk:
+    def _last_chunk(self, working: asyncio.Task[StreamChunk], stopped: StreamChunk) -> StreamChunk:
         if working.cancelled():
-            return _error("cancelled", f"Stopped. {STATE_OF_DOCUMENT}", retryable=False)
+            return stopped
         error = working.exception()
         if error is None:
             return working.result()
         if isinstance(error, VendorError | RunFailed):
             return _error(error.code, f"{error} {STATE_OF_DOCUMENT}", retryable=error.retryable)
+        return self._internal(error)
+
+    def _internal(self, error: BaseException) -> StreamChunk:
         logger.error("run %s failed", self.run.id, exc_info=error)
         text = f"Something went wrong on our side ({type(error).__name__}). {STATE_OF_DOCUMENT} Try again."
         return _error("internal", text, retryable=True)
@@ -219,7 +240,3 @@ class _Work:
         state: Literal["complete", "error"] = "complete" if last.type is ChunkType.COMPLETE else "error"
         await asyncio.to_thread(self.services.store.sessions.end_run, self.run, state)
         await self.log.append(last.model_copy(update={"metadata": last.metadata | {"run_id": self.run.id}}))
-
-
-def _error(code: str, text: str, *, retryable: bool) -> StreamChunk:
-    return StreamChunk(type=ChunkType.ERROR, content=text, metadata={"code": code, "retryable": retryable})

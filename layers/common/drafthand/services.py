@@ -29,6 +29,11 @@ class Services:
     def available(self) -> dict[str, ModelSpec]:
         return {name: model for name, model in models().items() if self.access(model) is not None}
 
+    def preload(self) -> None:
+        """Make the clients of all models on offer, so that no user waits for an SDK's import."""
+        for model in self.available().values():
+            self.client(model)
+
     def client(self, model: ModelSpec) -> ModelClient:
         """One client a model, kept: it holds connections. Blocks while the SDK is imported."""
         access = self.access(model)
