@@ -39,9 +39,11 @@ class Served:
 
 
 @contextlib.contextmanager
-def serve(folder: Path, model: Path, *, host: bool = True, rehearsals: Path | None = None) -> Iterator[Served]:
+def serve(
+    folder: Path, model: Path, *, host: bool = True, rehearsals: Path | None = None, pace: float = 0
+) -> Iterator[Served]:
     """A server with its state in `folder`; returns when its IFC host is online, or at once where `host` is False."""
-    arguments = ["--port", "0", "--folder", str(folder), "--model", str(model), "--pace", "0"]
+    arguments = ["--port", "0", "--folder", str(folder), "--model", str(model), "--pace", str(pace)]
     arguments += ["--rehearsals", str(rehearsals)] if rehearsals else []
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     process = subprocess.Popen([sys.executable, "-m", "local.up", *arguments], env=environment, start_new_session=True)
