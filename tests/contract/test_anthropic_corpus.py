@@ -10,6 +10,7 @@ from drafthand.chunks import StreamChunk
 from drafthand.errors import VendorError
 from drafthand.model import TurnSettings
 from drafthand.transcript import Message, Text, Thinking, Turn
+from drafthand.vendors.access import Access
 from drafthand.vendors.anthropic_messages import STOPS, AnthropicMessagesClient
 from drafthand.vendors.models import models
 
@@ -29,8 +30,7 @@ async def replay(body: bytes, status: int = 200) -> tuple[Turn, list[StreamChunk
     transport = httpx2.MockTransport(
         lambda request: httpx2.Response(status, headers=headers, content=body.rstrip() + b"\n\n")
     )
-    client = AnthropicMessagesClient("key")
-    client.client = client.client.with_options(http_client=httpx2.AsyncClient(transport=transport), max_retries=0)
+    client = AnthropicMessagesClient(Access("key"), httpx2.AsyncClient(transport=transport))
     turn = Turn(vendor="anthropic", model=SPEC.id)
     transcript = [Message(role="user", parts=(Text(text="hi"),))]
     settings = TurnSettings(SPEC, "system", 1000)

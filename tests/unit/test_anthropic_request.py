@@ -7,8 +7,9 @@ from drafthand.chunks import Usage
 from drafthand.model import Picture, TurnSettings
 from drafthand.tools import TOOLS
 from drafthand.transcript import ImageRef, Message, Opaque, Text, Thinking, ToolCall, ToolResult, Turn
-from drafthand.vendors.anthropic_messages import NO_RESULT, build_request
+from drafthand.vendors.anthropic_messages import build_request
 from drafthand.vendors.models import models
+from drafthand.vendors.pairing import NO_RESULT
 
 SPEC = models()["claude-sonnet-5-5"]
 IMAGE = ImageRef(sha256="a" * 64, media_type="image/png", width=10, height=10)

@@ -8,7 +8,8 @@ from functools import cache
 from drafthand.model import ModelClient, ModelSpec
 from drafthand.settings import Settings
 from drafthand.store import Store, open_store
-from drafthand.vendors import Access, client_for
+from drafthand.vendors import client_for
+from drafthand.vendors.access import Access
 from drafthand.vendors.models import models
 
 

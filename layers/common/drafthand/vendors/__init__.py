@@ -9,17 +9,8 @@ An SDK takes a second or two to import, so a client is imported only when a sess
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from drafthand.model import ModelClient, ModelSpec
-
-
-@dataclass(frozen=True)
-class Access:
-    """How to reach a vendor: its key, and another address than its own where one is set."""
-
-    api_key: str
-    base_url: str | None = None
+from drafthand.vendors.access import Access
 
 
 def client_for(model: ModelSpec, access: Access) -> ModelClient:
@@ -27,5 +18,5 @@ def client_for(model: ModelSpec, access: Access) -> ModelClient:
     if model.dialect == "anthropic_messages":
         from drafthand.vendors.anthropic_messages import AnthropicMessagesClient
 
-        return AnthropicMessagesClient(access.api_key, access.base_url)
+        return AnthropicMessagesClient(access)
     raise ValueError(f"models.toml: {model.id} names the dialect {model.dialect!r}, which there is none of")

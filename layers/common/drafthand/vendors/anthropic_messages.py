@@ -35,6 +35,8 @@ from drafthand.transcript import (
     Turn,
     parse_input,
 )
+from drafthand.vendors.access import Access
+from drafthand.vendors.pairing import answered
 
 VENDOR = "anthropic"
 CACHE = {"type": "ephemeral"}
@@ -47,7 +49,6 @@ STOPS = {
     "pause_turn": "paused",
     "model_context_window_exceeded": "context_full",
 }
-NO_RESULT = "There is no result of this call. Do not assume that it ran."
 
 
 # -- request ----------------------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ NO_RESULT = "There is no result of this call. Do not assume that it ran."
 
 def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings) -> dict[str, Any]:
     """The body of POST /v1/messages. Cache breakpoints: the system prompt (tools lie before it) and the last block."""
-    messages = _merge_roles(_message(message, settings) for message in _answered(transcript))
+    messages = _merge_roles(_message(message, settings) for message in answered(transcript))
     if messages:
         messages[-1]["content"][-1] |= {"cache_control": CACHE}
     return {
@@ -77,25 +78,6 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
         "input_schema": tool.schema,
         "eager_input_streaming": True,
     }
-
-
-def _answered(transcript: Sequence[Message]) -> Iterator[Message]:
-    """The transcript with an error result for every call that has none: a run may have been stopped in between."""
-    unanswered: list[str] = []
-    for message in transcript:
-        results = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
-        unanswered = [call for call in unanswered if call not in results]
-        if unanswered and message.role != "tool":
-            yield _no_results(unanswered)
-            unanswered = []
-        yield message
-        unanswered += [part.id for part in message.parts if isinstance(part, ToolCall)]
-    if unanswered:
-        yield _no_results(unanswered)
-
-
-def _no_results(calls: list[str]) -> Message:
-    return Message(role="tool", parts=tuple(ToolResult(call_id=call, ok=False, text=NO_RESULT) for call in calls))
 
 
 def _message(message: Message, settings: TurnSettings) -> dict[str, Any]:
@@ -269,8 +251,10 @@ def _usage(counts: dict[str, int]) -> Usage:
 
 
 class AnthropicMessagesClient:
-    def __init__(self, api_key: str, base_url: str | None = None) -> None:
-        self.client = anthropic.AsyncAnthropic(api_key=api_key, base_url=base_url)
+    def __init__(self, access: Access, http_client: httpx2.AsyncClient | None = None) -> None:
+        self.client = anthropic.AsyncAnthropic(
+            api_key=access.api_key, base_url=access.base_url, http_client=http_client, max_retries=0
+        )
 
     async def stream(
         self, transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings, turn: Turn
