@@ -68,10 +68,14 @@ class VendorError(DrafthandError):
         vendor: who.
         code: one of auth, rate_limited, overloaded, invalid_request, context_full, broken_stream, refused, unavailable.
         retryable: whether the same request may succeed later.
+        retry_after_s: how long the vendor asked to wait, where it said so.
     """
 
-    def __init__(self, vendor: str, code: str, message: str, *, retryable: bool = False) -> None:
+    def __init__(
+        self, vendor: str, code: str, message: str, *, retryable: bool = False, retry_after_s: float | None = None
+    ) -> None:
         super().__init__(message)
         self.vendor = vendor
         self.code = code
         self.retryable = retryable
+        self.retry_after_s = retry_after_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,6 +29,22 @@ class ModelSpec(BaseModel):
     image_edge_px: int
     rehearsal: bool = False
     default: bool = False
+    effort: str | None = None
+    """How hard the model thinks, in its vendor's own word; None leaves it to the vendor."""
+    pictures_in_results: bool = True
+    """False: pictures of a tool result follow in the next user message."""
+    reasoning_field: Literal["reasoning_content", "reasoning"] | None = None
+    """Dialect chat_completions: the field in which this model wants its reasoning back."""
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Dialect chat_completions: the name of the output limit."""
+    call_ids: Literal["any", "alnum9"] = "any"
+    """alnum9: call ids must be exactly nine letters and digits (Mistral)."""
+    base_url: str | None = None
+    """Where the model is served, when not at its vendor's own address."""
+    price_input: float | None = None
+    price_cache_read: float | None = None
+    price_cache_write: float | None = None
+    price_output: float | None = None
 
 
 @dataclass(frozen=True)
