@@ -36,6 +36,7 @@ from drafthand.transcript import (
     parse_input,
 )
 from drafthand.vendors.access import Access
+from drafthand.vendors.deadlines import deadlines
 from drafthand.vendors.pairing import answered
 
 VENDOR = "anthropic"
@@ -262,7 +263,7 @@ class AnthropicMessagesClient:
         try:
             events = await self.client.messages.create(**build_request(transcript, tools, settings))
             async with events:
-                async for chunk in normalize(events.__aiter__(), turn):
+                async for chunk in normalize(deadlines(events.__aiter__(), VENDOR), turn):
                     yield chunk
         except anthropic.APIError as error:
             raise _vendor_error(error) from error

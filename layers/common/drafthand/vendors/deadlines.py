@@ -1,0 +1,37 @@
+"""A stream that stalls is a broken stream: no SDK notices before minutes have passed.
+
+Only time spent waiting for the vendor counts: a slow reader on our side never breaks a healthy stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TypeVar
+
+from drafthand.errors import VendorError
+
+Event = TypeVar("Event")
+
+FIRST_EVENT_S = 120.0
+"""A long transcript that isn't cached may take a minute to read."""
+IDLE_S = 90.0
+"""Gemini writes a whole tool call before it sends any of it; elsewhere events come several times a second."""
+
+
+async def deadlines(
+    events: AsyncIterator[Event], vendor: str, first_s: float = FIRST_EVENT_S, idle_s: float = IDLE_S
+) -> AsyncIterator[Event]:
+    """The events; raises VendorError broken_stream when the next one takes too long to come."""
+    allowed = first_s
+    while True:
+        try:
+            async with asyncio.timeout(allowed):
+                event = await anext(events)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as error:
+            message = f"The model's answer stalled: nothing came for {allowed:.0f} s."
+            raise VendorError(vendor, "broken_stream", message, retryable=True) from error
+        yield event
+        allowed = idle_s
