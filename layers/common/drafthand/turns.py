@@ -1,19 +1,26 @@
-"""One model, bound to a session: prepares each request and streams its turn."""
+"""One model, bound to a session: prepares each request, streams its turn, asks again where that may help."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
 
 from drafthand.capabilities import CAPABILITIES
-from drafthand.chunks import StreamChunk, metadata
+from drafthand.chunks import ChunkType, StreamChunk, metadata
 from drafthand.conversation import Conversation
+from drafthand.errors import VendorError
+from drafthand.ids import now
 from drafthand.images import fit
 from drafthand.model import ModelClient, ModelSpec, Picture, TurnSettings
 from drafthand.store import Store
 from drafthand.tools import TOOLS
 from drafthand.transcript import ImageRef, Turn
+
+ATTEMPTS = 5
+BACKOFF_FIRST_S = 1.0
+BACKOFF_MOST_S = 60.0
 
 
 def system_prompt(host_app: str | None) -> str:
@@ -23,23 +30,55 @@ def system_prompt(host_app: str | None) -> str:
     return text if capability is None else f"{text}\n{capability.prompt}"
 
 
+def backoff_s(attempt: int, asked_s: float | None) -> float:
+    """Seconds to wait after attempt number `attempt`: what the vendor asked for, else doubling, no two in step."""
+    doubled = min(BACKOFF_MOST_S, BACKOFF_FIRST_S * float(2 ** (attempt - 1)))
+    return max(asked_s or 0.0, doubled * random.uniform(0.5, 1.0))
+
+
 class ModelTurns:
     """`client` is called when the first turn begins: a vendor's SDK takes a second or two to import."""
 
     def __init__(
-        self, conversation: Conversation, client: Callable[[], ModelClient], spec: ModelSpec, system: str
+        self,
+        conversation: Conversation,
+        client: Callable[[], ModelClient],
+        spec: ModelSpec,
+        system: str,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.conversation = conversation
         self.client = client
         self.spec = spec
         self.system = system
+        self.sleep = sleep
 
     def new_turn(self) -> Turn:
         return Turn(vendor=self.spec.vendor, model=self.spec.id)
 
     async def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
-        conversation = self.conversation
-        yield metadata(
+        yield self._announcement(number)
+        client = await asyncio.to_thread(self.client)
+        settings = TurnSettings(self.spec, self.system, self.spec.heavy, await self._pictures())
+        for attempt in range(1, ATTEMPTS + 1):
+            shown: set[ChunkType] = set()
+            try:
+                async for chunk in client.stream(self.conversation.messages, TOOLS, settings, turn):
+                    shown.add(chunk.type)
+                    yield chunk
+            except VendorError as error:
+                # Once a call is being written, a person has seen a script that would silently become another.
+                if not error.retryable or attempt == ATTEMPTS or ChunkType.TOOL_INPUT_DELTA in shown:
+                    raise
+                pause = backoff_s(attempt, error.retry_after_s)
+                yield self._waiting(error, attempt, pause, repeats=bool(shown))
+                await self.sleep(pause)
+                turn.parts.clear()
+            else:
+                return
+
+    def _announcement(self, number: int) -> StreamChunk:
+        return metadata(
             "model",
             self.spec.label,
             vendor=self.spec.vendor,
@@ -48,18 +87,34 @@ class ModelTurns:
             dialect=self.spec.dialect,
             rehearsal=self.spec.rehearsal,
             turn=number,
-            phase=conversation.session.phase(),
+            phase=self.conversation.session.phase(),
         )
-        pictures = {
-            image.sha256: await asyncio.to_thread(
-                load_picture, conversation.store, conversation.session.owner, image, self.spec.image_edge_px
-            )
+
+    def _waiting(self, error: VendorError, attempt: int, pause: float, *, repeats: bool) -> StreamChunk:
+        """`repeats`: part of the answer was shown, and the whole answer comes again."""
+        text = f"{error} Asking again in {pause:.0f} s ({attempt + 1} of {ATTEMPTS})."
+        if repeats:
+            text += " What was written so far is void."
+        return metadata(
+            "waiting",
+            text,
+            reason="model",
+            call_id=None,
+            since=now(),
+            timeout_s=pause,
+            code=error.code,
+            attempt=attempt,
+            repeats=repeats,
+        )
+
+    async def _pictures(self) -> dict[str, Picture]:
+        """Every picture of the transcript, as this model may see it."""
+        conversation, edge_px = self.conversation, self.spec.image_edge_px
+        owner = conversation.session.owner
+        return {
+            image.sha256: await asyncio.to_thread(load_picture, conversation.store, owner, image, edge_px)
             for image in conversation.images()
         }
-        client = await asyncio.to_thread(self.client)
-        settings = TurnSettings(self.spec, self.system, self.spec.heavy, pictures)
-        async for chunk in client.stream(conversation.messages, TOOLS, settings, turn):
-            yield chunk
 
 
 def load_picture(store: Store, owner: str, image: ImageRef, edge_px: int) -> Picture:
