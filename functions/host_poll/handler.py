@@ -51,12 +51,14 @@ def post_poll() -> Response[str]:
     if poll.busy_since is not None:
         cancelled = poll.command_id is not None and not rendezvous.wanted(store, host, poll.command_id)
         return _told(None, BUSY_POLL_S, cancelled=cancelled)
-    return _told(_wait_for_command(store, host), 0.0, cancelled=False)
+    # A host that has just come is answered at once: so it knows that it is connected.
+    hold_s = services().settings.poll_hold_s if host.online(now()) else 0.0
+    return _told(_wait_for_command(store, host, hold_s), 0.0, cancelled=False)
 
 
-def _wait_for_command(store: Store, host: Host) -> dict[str, Any] | None:
-    """The next command, or None when the poll has been held long enough."""
-    until = now() + services().settings.poll_hold_s
+def _wait_for_command(store: Store, host: Host, hold_s: float) -> dict[str, Any] | None:
+    """The next command, or None when the poll has been held for `hold_s` seconds."""
+    until = now() + hold_s
     while (command := rendezvous.claim(store, host)) is None:
         if now() > until:
             return None
