@@ -18,6 +18,9 @@ class WrittenModel:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
 
+    def cost_usd(self, usage: Usage) -> float | None:
+        return 0.25
+
     def new_turn(self) -> Turn:
         return Turn(vendor="v", model="m")
 
@@ -79,6 +82,7 @@ async def test_calls_are_executed_one_by_one_and_their_results_are_appended_toge
     assert [message.role for message in transcript.messages] == ["user", "assistant", "tool", "assistant"]
     assert [part.call_id for part in transcript.messages[2].parts] == ["call_1", "call_2"]  # type: ignore[union-attr]
     assert chunks[-1].metadata["usage"]["output"] == 20
+    assert chunks[-1].metadata["usage"]["cost_usd"] == 0.25
     assert chunks[-1].metadata["counters"]["turns"] == 2
 
 

@@ -41,6 +41,8 @@ class Transcript(Protocol):
 class Model(Protocol):
     """A model, bound to the transcript."""
 
+    def cost_usd(self, usage: Usage) -> float | None: ...
+
     def new_turn(self) -> Turn: ...
 
     def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
@@ -89,7 +91,7 @@ async def run_agentic_loop(
         if not turn.tool_calls:
             if turn.stop == "paused":
                 continue
-            yield complete(transcript.session, progress, turn)
+            yield complete(transcript.session, progress, turn, model.cost_usd(progress.usage))
             return
         results = []
         for call in turn.tool_calls:
@@ -109,10 +111,10 @@ def check_stop(turn: Turn) -> None:
         raise RunFailed("context_full", "The conversation has outgrown the model's window. Start a new session.")
 
 
-def complete(session: Session, progress: Progress, turn: Turn) -> StreamChunk:
+def complete(session: Session, progress: Progress, turn: Turn, cost_usd: float | None) -> StreamChunk:
     counters = asdict(progress.counters) | {"fix": session.fix, "iteration": session.iteration}
     facts = {
-        "usage": progress.usage.model_dump() | {"cost_usd": None},
+        "usage": progress.usage.model_dump() | {"cost_usd": cost_usd},
         "counters": counters,
         "changed": progress.changed,
         "stop": turn.stop,

@@ -8,13 +8,16 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from drafthand.chunks import StreamChunk
+from drafthand.chunks import StreamChunk, Usage
 from drafthand.tools import ToolSpec
 from drafthand.transcript import Message, Turn
 
 
 class ModelSpec(BaseModel):
-    """One entry of models.toml; the units stand there."""
+    """One entry of models.toml. Limits in tokens, `image_edge_px` in pixels, prices in US dollars per million tokens.
+
+    `heavy` is the output budget of a turn that may write a script, `light` that of a turn that judges a report.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -22,11 +25,13 @@ class ModelSpec(BaseModel):
     label: str
     vendor: str
     dialect: str
-    context: int
-    max_output: int
-    heavy: int
-    light: int
-    image_edge_px: int
+    name: str | None = None
+    """What the vendor calls it; the id where left out."""
+    context: int = 128_000
+    max_output: int = 16_000
+    heavy: int = 16_000
+    light: int = 4_000
+    image_edge_px: int = 1568
     rehearsal: bool = False
     default: bool = False
     effort: str | None = None
@@ -45,6 +50,24 @@ class ModelSpec(BaseModel):
     price_cache_read: float | None = None
     price_cache_write: float | None = None
     price_output: float | None = None
+
+    @property
+    def wire_name(self) -> str:
+        return self.name or self.id
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """What the tokens cost; None where prices are not known. Cached input without its own price costs as input."""
+        if self.price_input is None or self.price_output is None:
+            return None
+        read = self.price_input if self.price_cache_read is None else self.price_cache_read
+        written = self.price_input if self.price_cache_write is None else self.price_cache_write
+        dollars = (
+            usage.input_uncached * self.price_input
+            + usage.cache_read * read
+            + usage.cache_write * written
+            + (usage.output + usage.reasoning) * self.price_output
+        )
+        return round(dollars / 1_000_000, 6)
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,7 @@ class _Work:
     async def _end(self, last: StreamChunk, progress: Progress) -> None:
         """The session is free before the last chunk is seen, so that the next message is never refused."""
         if last.type is ChunkType.ERROR:
-            usage = {"usage": progress.usage.model_dump() | {"cost_usd": None}}
+            usage = {"usage": progress.usage.model_dump() | {"cost_usd": self.spec.cost_usd(progress.usage)}}
             text = f"{sum(progress.usage.model_dump().values()):,} tokens used."
             await self.log.append(StreamChunk(type=ChunkType.AGENTIC_USAGE, content=text, metadata=usage))
         await self.log.flush()

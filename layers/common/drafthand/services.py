@@ -8,9 +8,12 @@ from functools import cache
 from drafthand.model import ModelClient, ModelSpec
 from drafthand.settings import Settings
 from drafthand.store import Store, open_store
-from drafthand.vendors import client_for
+from drafthand.vendors import client_of
 from drafthand.vendors.access import Access
 from drafthand.vendors.models import models
+
+REHEARSAL_PATHS = {"openai_responses": "/v1", "chat_completions": "/v1"}
+"""What these SDKs expect at the end of a base URL."""
 
 
 @dataclass
@@ -23,12 +26,17 @@ class Services:
         """How to reach the model's vendor; None where nothing is configured for it."""
         if model.rehearsal:
             url = self.settings.rehearsal_url
-            return Access("rehearsal", url) if url else None
+            return Access("rehearsal", f"{url}{REHEARSAL_PATHS.get(model.dialect, '')}") if url else None
         key = self.settings.keys.get(model.vendor)
-        return Access(key) if key else None
+        url = model.base_url or (self.settings.chat_base_url if model.vendor == "chat" else None)
+        if url is not None:
+            return Access(key or "none", url)  # a server of one's own often wants no key
+        return Access(key) if key and model.vendor != "chat" else None
 
     def available(self) -> dict[str, ModelSpec]:
-        return {name: model for name, model in models().items() if self.access(model) is not None}
+        """The models that can be reached, by id."""
+        known = models(self.settings.models_file)
+        return {name: model for name, model in known.items() if self.access(model) is not None}
 
     def preload(self) -> None:
         """Make the clients of all models on offer, so that no user waits for an SDK's import."""
@@ -41,7 +49,7 @@ class Services:
         if access is None:
             raise LookupError(f"no access to {model.id} is configured")
         if model.id not in self._clients:
-            self._clients[model.id] = client_for(model, access)
+            self._clients[model.id] = client_of(model.dialect, access)
         return self._clients[model.id]
 
 

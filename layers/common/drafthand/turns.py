@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
 
 from drafthand.capabilities import CAPABILITIES
-from drafthand.chunks import ChunkType, StreamChunk, metadata
+from drafthand.chunks import ChunkType, StreamChunk, Usage, metadata
 from drafthand.conversation import Conversation
 from drafthand.errors import VendorError
 from drafthand.ids import now
@@ -52,6 +52,9 @@ class ModelTurns:
         self.spec = spec
         self.system = system
         self.sleep = sleep
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        return self.spec.cost_usd(usage)
 
     def new_turn(self) -> Turn:
         return Turn(vendor=self.spec.vendor, model=self.spec.id)

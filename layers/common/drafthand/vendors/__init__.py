@@ -9,14 +9,25 @@ An SDK takes a second or two to import, so a client is imported only when a sess
 
 from __future__ import annotations
 
-from drafthand.model import ModelClient, ModelSpec
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from drafthand.model import ModelClient
 from drafthand.vendors.access import Access
 
+if TYPE_CHECKING:
+    import httpx2
 
-def client_for(model: ModelSpec, access: Access) -> ModelClient:
-    """The client of the model's dialect. Imports its SDK (1 to 2 s the first time)."""
-    if model.dialect == "anthropic_messages":
-        from drafthand.vendors.anthropic_messages import AnthropicMessagesClient
+DIALECTS = {
+    "anthropic_messages": "AnthropicMessagesClient",
+    "openai_responses": "OpenAIResponsesClient",
+    "gemini": "GeminiClient",
+    "chat_completions": "ChatCompletionsClient",
+}
 
-        return AnthropicMessagesClient(access)
-    raise ValueError(f"models.toml: {model.id} names the dialect {model.dialect!r}, which there is none of")
+
+def client_of(dialect: str, access: Access, http_client: httpx2.AsyncClient | None = None) -> ModelClient:
+    """The client of a dialect. Imports its SDK (1 to 2 s the first time)."""
+    module = import_module(f"drafthand.vendors.{dialect}")
+    client: ModelClient = getattr(module, DIALECTS[dialect])(access, http_client)
+    return client

@@ -61,7 +61,7 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
     if messages:
         messages[-1]["content"][-1] |= {"cache_control": CACHE}
     return {
-        "model": settings.model.id,
+        "model": settings.model.wire_name,
         "max_tokens": settings.max_output,
         "system": [{"type": "text", "text": settings.system, "cache_control": CACHE}],
         "tools": [_tool(tool) for tool in tools],

@@ -1,0 +1,107 @@
+"""A recorded stream in, the normalized turn out: `python -m drafthand.replay DIALECT FILE [--chunks]`.
+
+FILE is raw server-sent-event text, or a JSON document {status, body, model?} whose body is that text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from drafthand.chunks import StreamChunk
+from drafthand.errors import VendorError
+from drafthand.model import ModelSpec, TurnSettings
+from drafthand.transcript import Message, Text, Thinking, Turn
+from drafthand.vendors import DIALECTS, client_of
+from drafthand.vendors.access import Access
+
+ASKED = (Message(role="user", parts=(Text(text="replayed"),)),)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a recording became. With an error the turn holds nothing that may be used."""
+
+    turn: Turn
+    chunks: list[StreamChunk]
+    error: VendorError | None = None
+
+
+async def replay(dialect: str, body: bytes, status: int = 200, model: str = "replayed") -> Replayed:
+    """Play a recorded stream through the vendor's SDK and our normalizer.
+
+    The last event may lack its blank line: recordings lose it, and some servers never send it.
+    """
+    content = body.rstrip(b"\r\n") + b"\n\n"
+    headers = {"content-type": "text/event-stream" if status == 200 else "application/json"}
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(status, headers=headers, content=content))
+    spec = ModelSpec(id=model, label=model, vendor="replayed", dialect=dialect)
+    turn, chunks = Turn(vendor=spec.vendor, model=spec.id), []
+    async with httpx2.AsyncClient(transport=transport) as http_client:
+        client = client_of(dialect, Access("replayed", "http://replayed.invalid"), http_client)
+        try:
+            async for chunk in client.stream(ASKED, (), TurnSettings(spec, "replayed", 1000), turn):
+                chunks.append(chunk)  # noqa: PERF401 - kept up to an error
+        except VendorError as error:
+            return Replayed(Turn(vendor=spec.vendor, model=spec.id), chunks, error)
+    return Replayed(turn, chunks)
+
+
+def summary(replayed: Replayed) -> dict[str, Any]:
+    """{text, thinking, tool_calls, stop_reason, usage, error}. A call whose input is not complete is left out."""
+    turn, error = replayed.turn, replayed.error
+    calls = [
+        {"id": call.vendor_id, "our_id": call.id, "name": call.name, "input": call.input}
+        for call in turn.tool_calls
+        if call.input is not None
+    ]
+    return {
+        "text": turn.text,
+        "thinking": "".join(part.text for part in turn.parts if isinstance(part, Thinking)),
+        "tool_calls": calls,
+        "stop_reason": turn.stop,
+        "usage": turn.usage.model_dump(),
+        "error": None if error is None else {"code": error.code, "message": str(error), "retryable": error.retryable},
+    }
+
+
+def read(path: Path) -> tuple[bytes, int, str]:
+    """(body, status, model) of a recording."""
+    data = path.read_bytes()
+    try:
+        record = json.loads(data)
+    except ValueError:
+        return data, 200, "replayed"
+    if isinstance(record, dict) and isinstance(record.get("body"), str):
+        return record["body"].encode(), record.get("status", 200), record.get("model") or "replayed"
+    return data, 200, "replayed"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="drafthand replay", description="Replay a recorded stream of a model vendor.")
+    parser.add_argument("dialect", choices=sorted(DIALECTS))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--chunks", action="store_true", help="print the chunks as JSON lines instead of the turn")
+    arguments = parser.parse_args()
+    try:
+        body, status, model = read(arguments.file)
+    except OSError as error:
+        parser.error(f"{arguments.file} can't be read: {error.strerror}")
+    replayed = asyncio.run(replay(arguments.dialect, body, status, model))
+    if arguments.chunks:
+        for chunk in replayed.chunks:
+            print(chunk.model_dump_json())
+    else:
+        print(json.dumps(summary(replayed), ensure_ascii=False, indent=2))
+    return 0 if replayed.error is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
