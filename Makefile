@@ -17,7 +17,7 @@ demo: setup
 test: .venv/dev.stamp .venv-aws/aws.stamp clients/web/dist/index.html lint
 	sh tests/browser/install.sh
 	cd clients/web && $(NPM) test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

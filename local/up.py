@@ -167,7 +167,11 @@ async def up(options: Options) -> None:
     url = f"http://127.0.0.1:{port}"
     os.environ["DRAFTHAND_LOCAL_TOKEN_SHA256"] = hashlib.sha256(token.encode()).hexdigest()
     os.environ["DRAFTHAND_POLL_HOLD_S"] = "2"  # on loopback a poll costs nothing, and a stop is not kept waiting
-    async with store_server(options), rehearsal_server(options):
+    async with contextlib.AsyncExitStack() as running:
+        await asyncio.gather(
+            running.enter_async_context(store_server(options)),
+            running.enter_async_context(rehearsal_server(options)),
+        )
         from local.front import make_app
 
         stopping = asyncio.Event()
