@@ -34,6 +34,8 @@ class ModelSpec(BaseModel):
     image_edge_px: int = 1568
     rehearsal: bool = False
     default: bool = False
+    thinking: Literal["adaptive", "off"] = "adaptive"
+    """Dialect anthropic_messages: whether the model decides itself how long it thinks. Older ones can't."""
     effort: str | None = None
     """How hard the model thinks, in its vendor's own word; None leaves it to the vendor."""
     pictures_in_results: bool = True

@@ -60,13 +60,17 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
     messages = _merge_roles(_message(message, settings) for message in answered(transcript))
     if messages:
         messages[-1]["content"][-1] |= {"cache_control": CACHE}
-    return {
+    knobs: dict[str, Any] = {}
+    if settings.model.thinking == "adaptive":
+        knobs["thinking"] = {"type": "adaptive", "display": "summarized"}
+    if settings.model.effort is not None:
+        knobs["output_config"] = {"effort": settings.model.effort}
+    return knobs | {
         "model": settings.model.wire_name,
         "max_tokens": settings.max_output,
         "system": [{"type": "text", "text": settings.system, "cache_control": CACHE}],
         "tools": [_tool(tool) for tool in tools],
         "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
-        "thinking": {"type": "adaptive", "display": "summarized"},
         "messages": messages,
         "stream": True,
     }

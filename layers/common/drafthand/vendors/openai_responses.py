@@ -1,0 +1,341 @@
+"""Dialect `openai_responses`, on the openai SDK's raw event stream.
+
+Rules of this vendor that shape the code (those of its requests stand in openai_responses_request.py):
+1. A stream has ended only with response.completed, .incomplete or .failed; without one nothing of the turn may be used.
+2. Items are told apart by `output_index`: some gateways give the same item another id in every event.
+3. What an item is in the end stands in its output_item.done; in output_item.added encrypted content may be half of it.
+4. A call does not change the status: a turn with calls is "completed" like any other.
+5. An error may come as an event with a code, inside response.failed, or nested in an event that the SDK raises.
+6. Input tokens include those of the cache, read and written; output tokens include the reasoning.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+import httpx2
+import openai
+
+from drafthand.chunks import ChunkType, StreamChunk, Usage
+from drafthand.errors import VendorError
+from drafthand.ids import new_id
+from drafthand.model import TurnSettings
+from drafthand.tools import ToolSpec
+from drafthand.transcript import Message, Opaque, Text, Thinking, ToolCall, Turn, parse_input
+from drafthand.vendors.access import Access
+from drafthand.vendors.deadlines import deadlines
+from drafthand.vendors.openai_responses_request import PHASE, REASONING, build_request
+
+INCOMPLETE = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+DELTAS = {
+    "response.output_text.delta": "message",
+    "response.refusal.delta": "message",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.reasoning_text.delta": "reasoning",
+    "response.function_call_arguments.delta": "function_call",
+}
+"""The events that carry a piece of an item, and the item's type."""
+CHUNKS = {
+    "message": ChunkType.MESSAGE,
+    "reasoning": ChunkType.THINKING,
+    "function_call": ChunkType.TOOL_INPUT_DELTA,
+}
+
+
+# -- answer -----------------------------------------------------------------------------------------------------------
+
+
+async def normalize(events: AsyncIterator[Any], turn: Turn) -> AsyncIterator[StreamChunk]:
+    """Chunks for the client while events arrive; `turn` is whole when the iterator ends.
+
+    Raises:
+        VendorError: what the vendor reported; broken_stream where the events end without a terminal one.
+    """
+    answer = _Answer(turn)
+    async for event in events:
+        match event.type:
+            case "response.completed" | "response.incomplete":
+                answer.close(event)
+                return
+            case "response.failed":
+                error = event.response.error
+                raise _vendor_error(turn.vendor, getattr(error, "code", None), getattr(error, "message", None))
+            case "error":
+                raise _vendor_error(turn.vendor, event.code, event.message)
+            case _:
+                for chunk in answer.absorb(event):
+                    yield chunk
+    raise VendorError(turn.vendor, "broken_stream", "The model's answer broke off before its end.", retryable=True)
+
+
+class _Answer:
+    """The turn while it streams: its open items by output_index; what is finished lies in the turn."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.open: dict[int, _Item] = {}
+        self.refused = False
+
+    def absorb(self, event: Any) -> Iterator[StreamChunk]:
+        match event.type:
+            case "response.output_item.added":
+                self.open[event.output_index] = item = _Item(event.item.type, event.item)
+                yield from item.opening()
+            case "response.output_item.done":
+                item = self.open.pop(event.output_index, _Item(event.item.type))
+                yield from item.finish(event.item)
+                self.refused |= any(part.type == "refusal" for part in getattr(event.item, "content", None) or ())
+                self._keep(item)
+            case "response.reasoning_summary_part.added" if event.summary_index and event.output_index in self.open:
+                yield from self.open[event.output_index].absorb("\n\n")
+            case kind if kind in DELTAS:
+                if event.output_index not in self.open:
+                    self.open[event.output_index] = _Item(DELTAS[kind])
+                self.refused |= kind == "response.refusal.delta"
+                yield from self.open[event.output_index].absorb(event.delta)
+
+    def close(self, event: Any) -> None:
+        """Items still open were cut: their text counts, their calls don't."""
+        for _, item in sorted(self.open.items()):
+            self._keep(item)
+        self.turn.close(self._stop(event), _usage(event.response.usage))
+
+    def _keep(self, item: _Item) -> None:
+        """Append the item's parts. An item of a kind that can't go back takes along the reasoning that led to it."""
+        parts = self.turn.parts
+        if item.kind not in CHUNKS:
+            for index in range(len(parts) - 1, -1, -1):
+                part = parts[index]
+                if not isinstance(part, Thinking):
+                    break
+                parts[index] = part.model_copy(update={"opaque": None})
+        parts += item.parts(self.turn)
+
+    def _stop(self, event: Any) -> str:
+        if event.type == "response.incomplete":
+            reason = getattr(event.response.incomplete_details, "reason", None) or "incomplete"
+            return INCOMPLETE.get(reason, reason)
+        if self.turn.tool_calls:
+            return "tool_calls"
+        return "refusal" if self.refused else "end"
+
+
+class _Item:
+    """One output item while it streams. Without `finish` it is what had come when the answer was cut."""
+
+    def __init__(self, kind: str, start: Any = None) -> None:
+        self.kind = kind
+        self.item = start
+        self.call_id = new_id("call")
+        self.text = ""
+        self.held = ""
+        self.whole = False
+
+    def opening(self) -> Iterator[StreamChunk]:
+        if self.kind == "function_call":
+            yield self._chunk("")
+
+    def absorb(self, piece: str) -> Iterator[StreamChunk]:
+        """Half of a surrogate pair waits for its other half."""
+        piece = self.held + piece
+        self.held = piece[-1] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+        piece = _clean(piece.removesuffix(self.held))
+        self.text += piece
+        if piece and self.kind in CHUNKS:
+            yield self._chunk(piece)
+
+    def finish(self, item: Any) -> Iterator[StreamChunk]:
+        """The item as it is in the end, and whatever of its text no piece had brought."""
+        self.item, self.whole = item, getattr(item, "status", None) != "incomplete"
+        text = _clean(_text_of(item)) or self.text
+        if text.startswith(self.text) and text != self.text and self.kind in CHUNKS:
+            yield self._chunk(text.removeprefix(self.text))
+        self.text = text
+
+    def parts(self, turn: Turn) -> Iterator[Text | Thinking | ToolCall]:
+        match self.kind:
+            case "message" if self.text:
+                phase = getattr(self.item, "phase", None)
+                if phase:
+                    yield Thinking(text="", opaque=_opaque(turn, PHASE, {"phase": phase}))
+                yield Text(text=self.text)
+            case "reasoning":
+                opaque = self._reasoning(turn)
+                if self.text or opaque:
+                    yield Thinking(text=self.text, opaque=opaque)
+            case "function_call":
+                name, vendor_id = (getattr(self.item, field, None) for field in ("name", "call_id"))
+                value = _clean_all(parse_input(self.text)) if self.whole else None
+                yield ToolCall(id=self.call_id, name=name or "", input=value, raw=self.text, vendor_id=vendor_id)
+
+    def _reasoning(self, turn: Turn) -> Opaque | None:
+        """The item as it must come back; None where it can't."""
+        encrypted = getattr(self.item, "encrypted_content", None)
+        if not self.whole or not encrypted:
+            return None
+        summary = [{"type": "summary_text", "text": _clean(part.text)} for part in self.item.summary or ()]
+        item = {"type": "reasoning", "id": self.item.id, "summary": summary, "encrypted_content": encrypted}
+        return _opaque(turn, REASONING, item)
+
+    def _chunk(self, piece: str) -> StreamChunk:
+        kind = CHUNKS[self.kind]
+        facts = {"call_id": self.call_id, "tool": getattr(self.item, "name", None) or ""}
+        return StreamChunk(type=kind, content=piece, metadata=facts if kind is ChunkType.TOOL_INPUT_DELTA else {})
+
+
+def _opaque(turn: Turn, kind: str, data: dict[str, Any]) -> Opaque:
+    return Opaque(vendor=turn.vendor, model=turn.model, kind=kind, data=json.dumps(data, ensure_ascii=False))
+
+
+def _text_of(item: Any) -> str:
+    """The text of a finished item; empty where the item does not repeat it."""
+    match item.type:
+        case "message":
+            return "".join(
+                getattr(part, "text", None) or getattr(part, "refusal", None) or "" for part in item.content or ()
+            )
+        case "reasoning":
+            parts = item.summary or item.content or ()
+            return "\n\n".join(part.text for part in parts)
+        case "function_call":
+            return item.arguments or ""
+    return ""
+
+
+def _clean(text: str) -> str:
+    """The text without lone surrogates, which no encoder takes; halves of a pair that lie side by side are joined."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _clean_all(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    r"""The same for an input's strings: JSON may spell a lone surrogate as \ud800."""
+    cleaned: dict[str, Any] | None = json.loads(_clean(json.dumps(value, ensure_ascii=False)))
+    return cleaned
+
+
+def _usage(usage: Any) -> Usage:
+    """Gateways leave counts out, or all of them."""
+    read = _count(usage, "input_tokens_details", "cached_tokens")
+    written = _count(usage, "input_tokens_details", "cache_write_tokens")
+    reasoning = _count(usage, "output_tokens_details", "reasoning_tokens")
+    return Usage(
+        input_uncached=max(0, _count(usage, "input_tokens") - read - written),
+        cache_read=read,
+        cache_write=written,
+        output=max(0, _count(usage, "output_tokens") - reasoning),
+        reasoning=reasoning,
+    )
+
+
+def _count(usage: Any, *path: str) -> int:
+    for name in path:
+        usage = getattr(usage, name, None)
+    return usage or 0
+
+
+# -- client -----------------------------------------------------------------------------------------------------------
+
+
+class OpenAIResponsesClient:
+    def __init__(self, access: Access, http_client: httpx2.AsyncClient | None = None) -> None:
+        self.client = openai.AsyncOpenAI(
+            api_key=access.api_key, base_url=access.base_url, http_client=http_client, max_retries=0
+        )
+
+    async def stream(
+        self, transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings, turn: Turn
+    ) -> AsyncIterator[StreamChunk]:
+        vendor, begun = settings.model.vendor, False
+        try:
+            events = await self.client.responses.create(**build_request(transcript, tools, settings))
+            begun = True
+            async with events:
+                async for chunk in normalize(deadlines(events.__aiter__(), vendor), turn):
+                    yield chunk
+        except openai.APIError as error:
+            raise _sdk_error(vendor, error, begun) from error
+        except (httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            message = f"The model's answer broke off: {type(error).__name__}."
+            raise VendorError(vendor, "broken_stream", message, retryable=True) from error
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+CODES = {
+    "invalid_api_key": "auth",
+    "rate_limit_exceeded": "rate_limited",
+    "insufficient_quota": "rate_limited",
+    "server_is_overloaded": "overloaded",
+    "slow_down": "overloaded",
+    "server_error": "unavailable",
+    "context_length_exceeded": "context_full",
+    "invalid_prompt": "refused",
+    "bio_policy": "refused",
+    "cyber_policy": "refused",
+    "misalignment_policy_violation": "refused",
+    "image_content_policy_violation": "refused",
+}
+STATUSES = {
+    401: "auth",
+    403: "auth",
+    408: "unavailable",
+    409: "unavailable",
+    413: "context_full",
+    429: "rate_limited",
+    503: "overloaded",
+}
+OURS = ("invalid_", "image_", "unsupported_", "empty_")
+"""How the codes begin that blame the request."""
+TOO_LONG = ("context window", "context length")
+"""What gateways write that don't know the code."""
+RETRYABLE = {"rate_limited", "overloaded", "unavailable", "broken_stream"}
+
+
+def _sdk_error(vendor: str, error: openai.APIError, begun: bool) -> VendorError:
+    """`begun`: the answer had begun to stream."""
+    if isinstance(error, openai.APIConnectionError):
+        code = "broken_stream" if begun else "unavailable"
+        return VendorError(vendor, code, f"The vendor can't be reached: {error.message}", retryable=True)
+    body = error.body if isinstance(error.body, dict) else {}
+    message = body.get("message") or error.message
+    if not isinstance(error, openai.APIStatusError):
+        return _vendor_error(vendor, error.code or error.type, message)
+    retry_after_s = _retry_after_s(error.response.headers)
+    return _vendor_error(vendor, error.code or error.type, message, error.status_code, retry_after_s)
+
+
+def _vendor_error(
+    vendor: str, reason: str | None, message: str | None, status: int = 200, retry_after_s: float | None = None
+) -> VendorError:
+    """Told by the vendor's own reason first: in mid-stream there is no other."""
+    reason, message = reason or "", message or "no reason given"
+    if any(words in message for words in TOO_LONG):
+        code = "context_full"
+    elif reason in CODES:
+        code = CODES[reason]
+    elif status in STATUSES:
+        code = STATUSES[status]
+    else:
+        code = "invalid_request" if 400 <= status < 500 or reason.startswith(OURS) else "unavailable"
+    if code == "auth":  # what the vendor writes quotes the key
+        remedy = "Check what it may do" if status == 403 else "Check it and start again"
+        return VendorError(vendor, code, f"The key {vendor.upper()}_API_KEY was refused. {remedy}.")
+    retryable = code in RETRYABLE and reason != "insufficient_quota"
+    waits = retry_after_s if retry_after_s is not None else _told_s(message)
+    return VendorError(vendor, code, f"The vendor answered: {message}", retryable=retryable, retry_after_s=waits)
+
+
+def _retry_after_s(headers: httpx2.Headers) -> float | None:
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        if re.fullmatch(r"\d+(\.\d+)?", value := headers.get(name, "")):
+            return float(value) * unit
+    return None
+
+
+def _told_s(message: str) -> float | None:
+    """A limit reached in mid-stream has no header; the wait stands in its text: "Please try again in 1.898s."."""
+    found = re.search(r"try again in (\d+(?:\.\d+)?) ?(ms|s)\b", message)
+    return None if found is None else float(found[1]) * (0.001 if found[2] == "ms" else 1.0)

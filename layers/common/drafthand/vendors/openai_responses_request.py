@@ -1,0 +1,138 @@
+"""Dialect `openai_responses`: what goes on the wire.
+
+Rules of this vendor that shape the code:
+1. Nothing is stored there (`store: false`), so a reasoning item goes back with its encrypted content or not at all: by
+   its id alone it is not found. It stands directly before the message or call it led to; without one it is refused.
+2. Encrypted content can be read only by the model that wrote it.
+3. Functions are strict unless they say otherwise; our schemas have optional fields.
+4. Every call needs exactly one output. A call's id has at most 64 characters: ours have 29.
+5. An assistant message keeps its phase (commentary or final answer); dropping it makes the model's answers worse.
+6. Prefixes are cached without marks; `prompt_cache_key` sends requests of one system prompt to the same cache.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from drafthand.model import ModelSpec, TurnSettings
+from drafthand.tools import ToolSpec
+from drafthand.transcript import Image, ImageRef, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from drafthand.vendors.pairing import answered
+
+REASONING = "reasoning"
+"""Kind of the opaque data that is a reasoning item."""
+PHASE = "message"
+"""Kind of the opaque data that is the phase of the message that follows."""
+
+
+def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings) -> dict[str, Any]:
+    """The body of POST /v1/responses."""
+    reasoning = {"summary": "auto"} | ({"effort": settings.model.effort} if settings.model.effort else {})
+    return {
+        "model": settings.model.wire_name,
+        "instructions": settings.system,
+        "input": [item for message in answered(transcript) for item in _items(message, settings)],
+        "tools": [_tool(tool) for tool in tools],
+        "parallel_tool_calls": False,
+        "max_output_tokens": settings.max_output,
+        "reasoning": reasoning,
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "prompt_cache_key": cache_key(settings.system),
+        "stream": True,
+        "stream_options": {"include_obfuscation": False},
+    }
+
+
+def cache_key(system: str) -> str:
+    """The same for every request that begins with this system prompt."""
+    return f"drafthand-{hashlib.sha256(system.encode()).hexdigest()[:16]}"
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.schema,
+        "strict": False,
+    }
+
+
+def _items(message: Message, settings: TurnSettings) -> Iterator[dict[str, Any]]:
+    if message.role == "assistant":
+        yield from _written(message, settings.model)
+        return
+    pictures: list[dict[str, Any]] = []
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            seen = [_picture(image, settings) for image in part.images]
+            inside = seen if settings.model.pictures_in_results else []
+            yield {"type": "function_call_output", "call_id": part.call_id, "output": _output(part.text, inside)}
+            pictures += seen[len(inside) :]
+    content = pictures + [block for part in message.parts if (block := _block(part, settings)) is not None]
+    if content:
+        yield {"role": "user", "content": content}
+
+
+def _output(text: str, pictures: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    if not pictures:
+        return text
+    return ([{"type": "input_text", "text": text}] if text.strip() else []) + pictures
+
+
+def _block(part: Any, settings: TurnSettings) -> dict[str, Any] | None:
+    match part:
+        case Text(text=text):
+            return {"type": "input_text", "text": text} if text.strip() else None
+        case Image(image=image):
+            return _picture(image, settings)
+        case ToolResult():
+            return None
+    raise TypeError(f"no input block for {part!r}")
+
+
+def _picture(image: ImageRef, settings: TurnSettings) -> dict[str, Any]:
+    """`detail` is left to the model: the picture has been scaled to what it can see."""
+    picture = settings.pictures[image.sha256]
+    url = f"data:{picture.media_type};base64,{base64.b64encode(picture.data).decode()}"
+    return {"type": "input_image", "image_url": url, "detail": "auto"}
+
+
+def _written(message: Message, model: ModelSpec) -> Iterator[dict[str, Any]]:
+    """The items of an assistant's turn. Reasoning waits for the item it led to; where that is left out, so is it."""
+    reasoning: list[dict[str, Any]] = []
+    phase: dict[str, Any] = {}
+    for part in message.parts:
+        match part:
+            case Thinking(opaque=Opaque() as opaque) if (opaque.vendor, opaque.model) == (model.vendor, model.id):
+                if opaque.kind == PHASE:
+                    phase = json.loads(opaque.data)
+                else:
+                    reasoning.append(json.loads(opaque.data))
+                continue
+            case Thinking():
+                continue
+            case Text(text=text) if text.strip():
+                yield from reasoning
+                yield {"role": "assistant", "content": text} | phase
+            case ToolCall():
+                yield from reasoning
+                yield _call(part)
+        reasoning, phase = [], {}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    """The text that the model wrote goes back unchanged, as long as it is JSON."""
+    written = call.raw if call.input and call.raw.strip() else json.dumps(call.input or {}, ensure_ascii=False)
+    return {"type": "function_call", "call_id": call.id, "name": _name(call.name), "arguments": written}
+
+
+def _name(name: str) -> str:
+    """A model may have called a tool that can't exist; the vendor would refuse its name for ever."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
