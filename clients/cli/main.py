@@ -72,6 +72,12 @@ def up(context: typer.Context) -> None:
     os.execv(sys.executable, [sys.executable, "-m", "local.up", *context.args])
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
+def replay(context: typer.Context) -> None:
+    """Turn a recorded stream of a model vendor into the turn it became. See `replay --help`."""
+    os.execv(sys.executable, [sys.executable, "-m", "drafthand.replay", *context.args])
+
+
 @app.command()
 def run(
     message: str,

@@ -11,7 +11,6 @@ Rules of this vendor that shape the code:
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -38,6 +37,7 @@ from drafthand.transcript import (
 from drafthand.vendors.access import Access
 from drafthand.vendors.deadlines import deadlines
 from drafthand.vendors.pairing import answered
+from drafthand.vendors.wire import reading
 
 VENDOR = "anthropic"
 CACHE = {"type": "ephemeral"}
@@ -264,17 +264,15 @@ class AnthropicMessagesClient:
     async def stream(
         self, transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings, turn: Turn
     ) -> AsyncIterator[StreamChunk]:
+        request = build_request(transcript, tools, settings)
         try:
-            events = await self.client.messages.create(**build_request(transcript, tools, settings))
+            events = await self.client.messages.create(**request)
             async with events:
-                async for chunk in normalize(deadlines(events.__aiter__(), VENDOR), turn):
-                    yield chunk
+                with reading(VENDOR):
+                    async for chunk in normalize(deadlines(events.__aiter__(), VENDOR), turn):
+                        yield chunk
         except anthropic.APIError as error:
             raise _vendor_error(error) from error
-        except (httpx2.HTTPError, json.JSONDecodeError) as error:
-            # The SDK lets these through once a stream has begun.
-            message = f"The model's answer broke off: {type(error).__name__}."
-            raise VendorError(VENDOR, "broken_stream", message, retryable=True) from error
 
 
 CODES = {
