@@ -2,8 +2,9 @@
 
 import asyncio
 
+import pytest
 from drafthand.chunks import ChunkType, StreamChunk, metadata
-from drafthand.runlog import Numbered, RunLog, follow
+from drafthand.runlog import Numbered, RunLog, follow, settle_if_dead
 from drafthand.store import Store
 
 from tests.contract.test_store import make_run, make_session
@@ -63,6 +64,30 @@ async def test_a_reader_that_came_early_follows_to_the_end(store: Store) -> None
     await log.append(END)
 
     assert [chunk.content for _, chunk in await asyncio.wait_for(reading, 5)] == ["…", "late", "done"]
+
+
+async def test_a_run_whose_process_has_gone_gets_an_end_and_frees_its_session(
+    any_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = make_session(any_store)
+    run = make_run(any_store, session)
+    await RunLog(any_store, run).append(metadata("run_started", "…"))
+    monkeypatch.setattr("drafthand.session.DEAD_AFTER_S", -1.0)
+
+    first, second = [await _all(follow(any_store, run)) for _ in range(2)]
+
+    assert first == second
+    assert [(seq, chunk.metadata.get("code")) for seq, chunk in first] == [(1, None), (2, "interrupted")]
+    assert any_store.sessions.get("ann", session.id).active_run is None
+
+
+async def test_a_run_that_is_worked_on_is_left_alone(any_store: Store) -> None:
+    session = make_session(any_store)
+    run = make_run(any_store, session)
+
+    settle_if_dead(any_store, "ann", run.id)
+
+    assert any_store.sessions.get("ann", session.id).active_run == run.id
 
 
 async def _all(chunks: object) -> list[Numbered]:

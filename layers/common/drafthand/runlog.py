@@ -7,9 +7,12 @@ that a long script costs tens of writes and a reload in mid-script continues in 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 
-from drafthand.chunks import StreamChunk
+from drafthand import rendezvous
+from drafthand.chunks import ChunkType, StreamChunk
+from drafthand.errors import ConditionFailed
 from drafthand.ids import now
 from drafthand.session import Run
 from drafthand.store import Store
@@ -18,6 +21,12 @@ from drafthand.store.table import ABSENT, Put
 
 FLUSH_EVERY_S = 0.5
 FOLLOW_EVERY_S = 0.25
+
+LOOKS_A_CHECK = 20
+"""Every so many looks a reader makes sure that the run is being worked on: each 5 s."""
+INTERRUPTED = "The server ended while it worked on this. What was committed before stays, nothing is half-done."
+    "The server ended while it worked on this. What was committed before stays; nothing is half-done."
+)
 
 Numbered = tuple[int, StreamChunk]
 
@@ -85,10 +94,35 @@ def _read(store: Store, run: Run, after_batch: str | None) -> list[tuple[str, li
     return batches
 
 
+def withdraw_call(store: Store, run: Run) -> None:
+    """Cancel the call that a run has in flight, if any."""
+    call = rendezvous.open_call(store, store.sessions.run(run.owner, run.id))
+    if call is not None:
+        rendezvous.end(store, call, "cancelled")
+
+
+def settle_if_dead(store: Store, owner: str, run_id: str) -> None:
+    """End a run whose process has gone, so that its readers see an end and its session takes the next message."""
+    run = store.sessions.run(owner, run_id)
+    if not run.is_dead(now()):
+        return
+    withdraw_call(store, run)
+    batches = _read(store, run, None)
+    last = batches[-1][1][-1][0] if batches else 0
+    facts = {"code": "interrupted", "retryable": True, "run_id": run.id}
+    try:
+        _write_batch(store, run, last + 1, [StreamChunk(type=ChunkType.ERROR, content=INTERRUPTED, metadata=facts)])
+    except ConditionFailed:
+        return  # another reader settles it in this moment
+    store.sessions.end_run(run, "error")
+
+
 async def follow(store: Store, run: Run, after: int = 0) -> AsyncIterator[Numbered]:
     """Replay the stored chunks numbered above `after`, then follow the log, to the chunk that ends the run."""
     batch: str | None = None
-    while True:
+    for look in itertools.count():
+        if look % LOOKS_A_CHECK == 0:
+            await asyncio.to_thread(settle_if_dead, store, run.owner, run.id)
         for key, chunks in await asyncio.to_thread(_read, store, run, batch):
             batch = key
             for seq, chunk in chunks:

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from drafthand import rendezvous
 from drafthand.chunks import ChunkType, StreamChunk, metadata
 from drafthand.conversation import Conversation
 from drafthand.errors import CallerError, ConditionFailed, VendorError
@@ -21,9 +20,9 @@ from drafthand.executor import CloudHand, host_chunk, pick_host
 from drafthand.ids import new_id, now
 from drafthand.loop import Progress, RunFailed, run_agentic_loop
 from drafthand.model import ModelSpec
-from drafthand.runlog import RunLog
+from drafthand.runlog import RunLog, settle_if_dead, withdraw_call
 from drafthand.services import Services
-from drafthand.session import Mode, Run, Session
+from drafthand.session import BEAT_EVERY_S, Mode, Run, Session
 from drafthand.store.hosts import Host
 from drafthand.transcript import Message, Text
 from drafthand.turns import ModelTurns, system_prompt
@@ -124,7 +123,10 @@ def _begin(services: Services, owner: str, request: StartRun, spec: ModelSpec) -
         host_id=host.id if host else session.host_id,
         state="running",
         started_at=at,
+        beat_at=at,
     )
+    if session.active_run is not None:
+        settle_if_dead(services.store, owner, session.active_run)
     try:
         session = sessions.start_run(session, run)
     except ConditionFailed as error:
@@ -153,6 +155,7 @@ class _Work:
     async def run_to_end(self, message: str) -> None:
         progress = Progress()
         flushing = asyncio.create_task(self.log.flush_regularly())
+        beating = asyncio.create_task(self._beat())
         working = asyncio.create_task(self._work(message, progress))
         cancelling = asyncio.create_task(self._cancelled())
         stopped = STOPPED
@@ -165,9 +168,9 @@ class _Work:
         if not working.done():
             working.cancel()
             await asyncio.wait({working})
-            await asyncio.to_thread(self._withdraw_call)
-        cancelling.cancel()
-        flushing.cancel()
+            await asyncio.to_thread(withdraw_call, self.services.store, self.run)
+        for beside in (cancelling, flushing, beating):
+            beside.cancel()
         await self._end(self._last_chunk(working, stopped), progress)
 
     async def _work(self, message: str, progress: Progress) -> StreamChunk:
@@ -200,6 +203,11 @@ class _Work:
         async for chunk in run_agentic_loop(conversation, model, hand, progress):
             yield chunk
 
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_EVERY_S)
+            await asyncio.to_thread(self.services.store.sessions.beat, self.run)
+
     async def _cancelled(self) -> None:
         """Returns when somebody has asked for this run's end."""
         sessions = self.services.store.sessions
@@ -208,12 +216,6 @@ class _Work:
             if run.cancelled:
                 return
             await asyncio.sleep(CANCEL_SEEN_EVERY_S)
-
-    def _withdraw_call(self) -> None:
-        store = self.services.store
-        call = rendezvous.open_call(store, store.sessions.run(self.run.owner, self.run.id))
-        if call is not None:
-            rendezvous.end(store, call, "cancelled")
 
     def _last_chunk(self, working: asyncio.Task[StreamChunk], stopped: StreamChunk) -> StreamChunk:
         if working.cancelled():

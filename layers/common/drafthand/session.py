@@ -13,6 +13,10 @@ Mode = Literal["auto", "read_only"]
 RunState = Literal["running", "complete", "error"]
 
 
+BEAT_EVERY_S = 5.0
+DEAD_AFTER_S = 30.0
+
+
 class Phase(StrEnum):
     """Where a run stands, told from session state alone before each turn."""
 
@@ -66,3 +70,9 @@ class Run(BaseModel):
     started_at: float
     cancelled: bool = False
     call_id: str | None = None
+    beat_at: float
+    """When the process that works on it last said so."""
+
+    def is_dead(self, at: float) -> bool:
+        """Nobody works on it any more: its process has gone without an end."""
+        return self.state == "running" and at - self.beat_at > DEAD_AFTER_S

@@ -101,6 +101,10 @@ class Sessions:
         """Record which call the run has in flight."""
         self.table.write(Update(f"RUN#{run.id}", "META", set={"call_id": call_id}, expect={"id": run.id}))
 
+    def beat(self, run: Run) -> None:
+        """Say that the run is being worked on."""
+        self.table.write(Update(f"RUN#{run.id}", "META", set={"beat_at": now()}, expect={"id": run.id}))
+
     def cancel_run(self, run: Run) -> None:
         """Ask for the run's end; the process that works on it sees this within a second."""
         self.table.write(Update(f"RUN#{run.id}", "META", set={"cancelled": True}, expect={"id": run.id}))
