@@ -24,9 +24,7 @@ FOLLOW_EVERY_S = 0.25
 
 LOOKS_A_CHECK = 20
 """Every so many looks a reader makes sure that the run is being worked on: each 5 s."""
-INTERRUPTED = "The server ended while it worked on this. What was committed before stays, nothing is half-done."
-    "The server ended while it worked on this. What was committed before stays; nothing is half-done."
-)
+INTERRUPTED = "The server ended while it worked on this. What was committed before stays; nothing is half-done."
 
 Numbered = tuple[int, StreamChunk]
 
