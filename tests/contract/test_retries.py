@@ -7,8 +7,10 @@ import pytest
 from drafthand.chunks import ChunkType, StreamChunk, Usage
 from drafthand.conversation import Conversation
 from drafthand.errors import VendorError
+from drafthand.model import TurnSettings
 from drafthand.store import Store
-from drafthand.transcript import Text, Turn
+from drafthand.tools import AUTOMATE
+from drafthand.transcript import Text, ToolCall, Turn
 from drafthand.turns import ATTEMPTS, ModelTurns, backoff_s
 from drafthand.vendors.models import models
 
@@ -99,3 +101,54 @@ def test_the_wait_the_vendor_asked_for_is_kept() -> None:
     assert backoff_s(1, 17.0) == 17.0
     assert 0.5 <= backoff_s(1, None) <= 1.0
     assert 4.0 <= backoff_s(4, 2.0) <= 8.0
+
+
+class CuttingClient:
+    """Writes a call that a budget under `needs` tokens cuts off."""
+
+    def __init__(self, needs: int) -> None:
+        self.needs = needs
+        self.budgets: list[int] = []
+
+    async def stream(
+        self, transcript: Any, tools: Any, settings: TurnSettings, turn: Turn
+    ) -> AsyncIterator[StreamChunk]:
+        self.budgets.append(settings.max_output)
+        turn.parts.append(ToolCall(id="call_1", name=AUTOMATE, input={"code": "1"}, raw="{}"))
+        yield chunk(ChunkType.TOOL_INPUT_DELTA, "{}")
+        turn.close("tool_calls" if settings.max_output >= self.needs else "max_tokens", Usage(output=10))
+
+
+async def judge(store: Store, needs: int) -> tuple[CuttingClient, Turn, list[StreamChunk]]:
+    """A turn that follows a committed automation."""
+    session = store.sessions.append(make_session(store), said("hi"))
+    session = store.sessions.update(session, last_tool=AUTOMATE, last_automation="committed")
+    client, spec = CuttingClient(needs), models()["rehearsal"]
+    turns = ModelTurns(await Conversation.open(store, session), lambda: client, spec, "system")
+    turn = turns.new_turn()
+    return client, turn, [each async for each in turns.stream_turn(turn, 1)]
+
+
+async def test_a_turn_that_judges_a_report_has_the_light_budget(store: Store) -> None:
+    client, turn, _ = await judge(store, needs=1)
+
+    assert client.budgets == [models()["rehearsal"].light]
+    assert turn.tool_calls[0].input == {"code": "1"}
+
+
+async def test_a_script_that_the_light_budget_cut_off_is_asked_for_again_with_the_heavy_one(store: Store) -> None:
+    spec = models()["rehearsal"]
+
+    client, turn, chunks = await judge(store, needs=spec.heavy)
+
+    assert client.budgets == [spec.light, spec.heavy]
+    assert [call.input for call in turn.tool_calls] == [{"code": "1"}]
+    assert turn.usage.output == 20, "both answers were paid for"
+    assert [each.metadata["repeats"] for each in chunks if each.metadata.get("kind") == "waiting"] == [True]
+
+
+async def test_a_script_that_even_the_heavy_budget_cut_off_is_not_handed_on(store: Store) -> None:
+    client, turn, _ = await judge(store, needs=10**9)
+
+    assert len(client.budgets) == 2
+    assert turn.tool_calls[0].input is None

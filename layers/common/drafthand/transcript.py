@@ -106,10 +106,15 @@ class Turn:
     def tool_calls(self) -> list[ToolCall]:
         return [part for part in self.parts if isinstance(part, ToolCall)]
 
+    def clear(self) -> None:
+        """Forget what has come: the whole answer comes again. Tokens that were used stay counted."""
+        self.parts.clear()
+        self.stop = None
+
     def close(self, stop: str | None, usage: Usage) -> None:
         """The stream has ended as its vendor ends streams. A call that the output limit cut off loses its input: what
         is left of it may be valid JSON by chance and must never run."""
-        self.stop, self.usage = stop, usage
+        self.stop, self.usage = stop, self.usage + usage
         if stop == "max_tokens" and self.parts and isinstance(self.parts[-1], ToolCall):
             self.parts[-1] = self.parts[-1].model_copy(update={"input": None})
 

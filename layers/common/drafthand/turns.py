@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from importlib.resources import files
 
 from drafthand.capabilities import CAPABILITIES
@@ -14,6 +15,7 @@ from drafthand.errors import VendorError
 from drafthand.ids import now
 from drafthand.images import fit
 from drafthand.model import ModelClient, ModelSpec, Picture, TurnSettings
+from drafthand.session import Phase
 from drafthand.store import Store
 from drafthand.tools import TOOLS
 from drafthand.transcript import ImageRef, Turn
@@ -62,7 +64,23 @@ class ModelTurns:
     async def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
         yield self._announcement(number)
         client = await asyncio.to_thread(self.client)
+        light = self.conversation.session.phase() is Phase.VERIFY
         settings = TurnSettings(self.spec, self.system, self.spec.heavy, await self._pictures())
+        if light:
+            async for chunk in self._attempts(client, replace(settings, max_output=self.spec.light), turn):
+                yield chunk
+            if turn.stop != "max_tokens" or not turn.tool_calls:
+                return
+            # A light budget must never cost a script: what it cut off is asked for again, once.
+            yield metadata(
+                "waiting", "The script was cut off; asking again with more room.", reason="model", repeats=True
+            )
+            turn.clear()
+        async for chunk in self._attempts(client, settings, turn):
+            yield chunk
+
+    async def _attempts(self, client: ModelClient, settings: TurnSettings, turn: Turn) -> AsyncIterator[StreamChunk]:
+        """One request, made again after a shown wait where the vendor failed for a moment."""
         for attempt in range(1, ATTEMPTS + 1):
             shown: set[ChunkType] = set()
             try:
@@ -76,7 +94,7 @@ class ModelTurns:
                 pause = backoff_s(attempt, error.retry_after_s)
                 yield self._waiting(error, attempt, pause, repeats=bool(shown))
                 await self.sleep(pause)
-                turn.parts.clear()
+                turn.clear()
             else:
                 return
 
