@@ -62,26 +62,27 @@ class ModelTurns:
         return Turn(vendor=self.spec.vendor, model=self.spec.id)
 
     async def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
-        yield self._announcement(number)
         client = await asyncio.to_thread(self.client)
         light = self.conversation.session.phase() is Phase.VERIFY
         settings = TurnSettings(self.spec, self.system, self.spec.heavy, await self._pictures())
         if light:
-            async for chunk in self._attempts(client, replace(settings, max_output=self.spec.light), turn):
+            async for chunk in self._attempts(client, replace(settings, max_output=self.spec.light), turn, number):
                 yield chunk
             if turn.stop != "max_tokens" or not turn.tool_calls:
                 return
             # A light budget must never cost a script: what it cut off is asked for again, once.
-            yield metadata(
-                "waiting", "The script was cut off; asking again with more room.", reason="model", repeats=True
-            )
+            yield _waiting("The script was cut off; asking again with more room.", 0.0, "max_tokens", repeats=True)
             turn.clear()
-        async for chunk in self._attempts(client, settings, turn):
+        async for chunk in self._attempts(client, settings, turn, number):
             yield chunk
 
-    async def _attempts(self, client: ModelClient, settings: TurnSettings, turn: Turn) -> AsyncIterator[StreamChunk]:
-        """One request, made again after a shown wait where the vendor failed for a moment."""
+    async def _attempts(
+        self, client: ModelClient, settings: TurnSettings, turn: Turn, number: int
+    ) -> AsyncIterator[StreamChunk]:
+        """One request, made again after a shown wait where the vendor failed for a moment. Each attempt is announced:
+        a turn that begins a second time replaces what was shown of it."""
         for attempt in range(1, ATTEMPTS + 1):
+            yield self._announcement(number)
             shown: set[ChunkType] = set()
             try:
                 async for chunk in client.stream(self.conversation.messages, TOOLS, settings, turn):
@@ -92,7 +93,8 @@ class ModelTurns:
                 if not error.retryable or attempt == ATTEMPTS or ChunkType.TOOL_INPUT_DELTA in shown:
                     raise
                 pause = backoff_s(attempt, error.retry_after_s)
-                yield self._waiting(error, attempt, pause, repeats=bool(shown))
+                text = f"{error} Asking again in {pause:.0f} s ({attempt + 1} of {ATTEMPTS})."
+                yield _waiting(text, pause, error.code, repeats=bool(shown), attempt=attempt)
                 await self.sleep(pause)
                 turn.clear()
             else:
@@ -111,23 +113,6 @@ class ModelTurns:
             phase=self.conversation.session.phase(),
         )
 
-    def _waiting(self, error: VendorError, attempt: int, pause: float, *, repeats: bool) -> StreamChunk:
-        """`repeats`: part of the answer was shown, and the whole answer comes again."""
-        text = f"{error} Asking again in {pause:.0f} s ({attempt + 1} of {ATTEMPTS})."
-        if repeats:
-            text += " What was written so far is void."
-        return metadata(
-            "waiting",
-            text,
-            reason="model",
-            call_id=None,
-            since=now(),
-            timeout_s=pause,
-            code=error.code,
-            attempt=attempt,
-            repeats=repeats,
-        )
-
     async def _pictures(self) -> dict[str, Picture]:
         """Every picture of the transcript, as this model may see it."""
         conversation, edge_px = self.conversation, self.spec.image_edge_px
@@ -143,3 +128,11 @@ def load_picture(store: Store, owner: str, image: ImageRef, edge_px: int) -> Pic
     if data is None:
         raise LookupError(f"the picture {image.sha256} is not in the bucket")
     return fit(data, image.media_type, edge_px)
+
+
+def _waiting(text: str, pause: float, code: str, *, repeats: bool, attempt: int = 1) -> StreamChunk:
+    """`repeats`: part of the answer was shown, and the whole answer comes again."""
+    if repeats:
+        text += " What was written so far is void."
+    facts = {"reason": "model", "call_id": None, "since": now(), "timeout_s": pause}
+    return metadata("waiting", text, code=code, attempt=attempt, repeats=repeats, **facts)
