@@ -14,18 +14,23 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from local.rehearsal import anthropic
+from local.rehearsal import anthropic, gemini, responses, responses_cache
 from local.rehearsal.anthropic_cache import PromptCache
 from local.rehearsal.faults import OVERLOADED, checked, refuse, spoil
+from local.rehearsal.gemini_request import GeminiRefused
+from local.rehearsal.gemini_tokens import ImplicitCache
+from local.rehearsal.responses_request import Denied
 from local.rehearsal.script import Script, load, titles
 from local.rehearsal.wire import MODEL, Event, Refused
 
+GEMINI = "/models/{model}:streamGenerateContent"
 MARK = {"x-rehearsal": "no language model; plays a script"}
 SIGN = """This is the rehearsal model server. It is no language model: it plays scripts over the wire protocol of
 model vendors, token by token, so that everything around a model can be tried without a key.
 
 Model id: {model}
-Dialects: Anthropic Messages (POST /v1/messages)
+Dialects: Anthropic Messages (POST /v1/messages), OpenAI Responses (POST /v1/responses),
+Gemini (POST /v1/models/{model}:streamGenerateContent?alt=sse)
 What can be rehearsed:
 {titles}
 """
@@ -51,6 +56,8 @@ def create_app(
         routes=[
             Route("/", stage.sign),
             Route("/v1/messages", stage.messages, methods=["POST"]),
+            Route("/v1/responses", stage.responses, methods=["POST"]),
+            *(Route(f"/{version}{GEMINI}", stage.gemini, methods=["POST"]) for version in ("v1", "v1beta")),
         ],
         exception_handlers={HTTPException: _unknown_route},
     )
@@ -64,6 +71,8 @@ class Stage:
         self.tokens_per_second = tokens_per_second
         self.ordered = deque(ordered)
         self.cache = PromptCache()
+        self.gemini_cache = ImplicitCache()
+        self.responses_cache = responses_cache.PromptCache()
 
     async def sign(self, request: Request) -> Response:
         rehearsed = "\n".join(f"- {title}" for title in titles(self.scripts))
@@ -85,6 +94,38 @@ class Stage:
         frames = (anthropic.frame(event) async for event in self._paced(spoiled))
         headers["cache-control"] = "no-cache"
         return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
+
+    async def responses(self, request: Request) -> Response:
+        """POST /v1/responses, the OpenAI Responses dialect."""
+        fault = self.ordered.popleft() if self.ordered else None
+        headers = MARK | {"x-request-id": _request_id()}
+        try:
+            responses.refuse(fault)
+            body = await request.body()
+            asked, events = responses.answer(self.scripts, self.responses_cache, request.headers, body)
+        except Denied as denied:
+            error = json.dumps({"error": denied.error()})
+            return Response(error, denied.status, headers | denied.headers, "application/json")
+        if not asked.stream:
+            response = responses.whole([event async for event in self._paced(events)])
+            return Response(json.dumps(response), media_type="application/json", headers=headers)
+        spoiled = responses.numbered(responses.spoil(fault, events))
+        frames = (responses.frame(event) async for event in self._paced(spoiled))
+        headers["cache-control"] = "no-cache"
+        return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
+
+    async def gemini(self, request: Request) -> Response:
+        """POST /v1/models/{model}:streamGenerateContent, the Gemini dialect."""
+        fault = self.ordered.popleft() if self.ordered else None
+        model, body = request.path_params["model"], await request.body()
+        try:
+            gemini.refuse(fault)
+            events = gemini.answer(self.scripts, self.gemini_cache, model, request.headers, request.query_params, body)
+        except GeminiRefused as refused:
+            error = json.dumps(gemini.error_body(refused), indent=2)
+            return Response(error, refused.status, MARK, "application/json")
+        frames = (gemini.frame(event) async for event in self._paced(gemini.spoil(fault, events)))
+        return StreamingResponse(frames, media_type="text/event-stream", headers=MARK)
 
     async def _paced(self, events: Iterable[Event]) -> AsyncIterator[Event]:
         for event in events:

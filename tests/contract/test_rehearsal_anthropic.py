@@ -251,7 +251,7 @@ def test_an_unknown_fault_is_refused_at_once():
 
 async def test_the_root_and_every_answer_say_what_this_is():
     async with running(create_app()) as url, httpx2.AsyncClient(base_url=url) as client:
-        sign, missing = await client.get("/"), await client.post("/v1/responses", json={})
+        sign, missing = await client.get("/"), await client.post("/v1/nothing", json={})
 
     assert "It is no language model" in sign.text
     assert "- Renumber every door on level 2" in sign.text

@@ -62,27 +62,25 @@ class ModelTurns:
         return Turn(vendor=self.spec.vendor, model=self.spec.id)
 
     async def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
-        client = await asyncio.to_thread(self.client)
         light = self.conversation.session.phase() is Phase.VERIFY
         settings = TurnSettings(self.spec, self.system, self.spec.heavy, await self._pictures())
         if light:
-            async for chunk in self._attempts(client, replace(settings, max_output=self.spec.light), turn, number):
+            async for chunk in self._attempts(replace(settings, max_output=self.spec.light), turn, number):
                 yield chunk
             if turn.stop != "max_tokens" or not turn.tool_calls:
                 return
             # A light budget must never cost a script: what it cut off is asked for again, once.
             yield _waiting("The script was cut off; asking again with more room.", 0.0, "max_tokens", repeats=True)
             turn.clear()
-        async for chunk in self._attempts(client, settings, turn, number):
+        async for chunk in self._attempts(settings, turn, number):
             yield chunk
 
-    async def _attempts(
-        self, client: ModelClient, settings: TurnSettings, turn: Turn, number: int
-    ) -> AsyncIterator[StreamChunk]:
+    async def _attempts(self, settings: TurnSettings, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
         """One request, made again after a shown wait where the vendor failed for a moment. Each attempt is announced:
         a turn that begins a second time replaces what was shown of it."""
         for attempt in range(1, ATTEMPTS + 1):
             yield self._announcement(number)
+            client = await asyncio.to_thread(self.client)
             shown: set[ChunkType] = set()
             try:
                 async for chunk in client.stream(self.conversation.messages, TOOLS, settings, turn):

@@ -107,11 +107,11 @@ class _Answer:
         """Append the item's parts. An item of a kind that can't go back takes along the reasoning that led to it."""
         parts = self.turn.parts
         if item.kind not in CHUNKS:
-            for index in range(len(parts) - 1, -1, -1):
-                part = parts[index]
-                if not isinstance(part, Thinking):
-                    break
-                parts[index] = part.model_copy(update={"opaque": None})
+            led: list[Thinking] = []
+            while parts and isinstance(part := parts[-1], Thinking):
+                led.insert(0, part)
+                parts.pop()
+            parts += [Thinking(text=part.text) for part in led if part.text]
         parts += item.parts(self.turn)
 
     def _stop(self, event: Any) -> str:
@@ -174,7 +174,7 @@ class _Item:
     def _reasoning(self, turn: Turn) -> Opaque | None:
         """The item as it must come back; None where it can't."""
         encrypted = getattr(self.item, "encrypted_content", None)
-        if not self.whole or not encrypted:
+        if not (self.whole and encrypted and self.item.id):
             return None
         summary = [{"type": "summary_text", "text": _clean(part.text)} for part in self.item.summary or ()]
         item = {"type": "reasoning", "id": self.item.id, "summary": summary, "encrypted_content": encrypted}
@@ -194,12 +194,10 @@ def _text_of(item: Any) -> str:
     """The text of a finished item; empty where the item does not repeat it."""
     match item.type:
         case "message":
-            return "".join(
-                getattr(part, "text", None) or getattr(part, "refusal", None) or "" for part in item.content or ()
-            )
+            parts = item.content or ()
+            return "".join(getattr(part, "text", None) or getattr(part, "refusal", None) or "" for part in parts)
         case "reasoning":
-            parts = item.summary or item.content or ()
-            return "\n\n".join(part.text for part in parts)
+            return "\n\n".join(part.text for part in item.summary or item.content or ())
         case "function_call":
             return item.arguments or ""
     return ""
