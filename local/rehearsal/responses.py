@@ -1,0 +1,164 @@
+"""OpenAI Responses: a request checked and read for the walk, and its answer. Only the cache has a memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from local.rehearsal.responses_cache import PromptCache, segments_of
+from local.rehearsal.responses_render import failed, render
+from local.rehearsal.responses_request import (
+    Denied,
+    FunctionCall,
+    FunctionCallOutput,
+    InputText,
+    Item,
+    Message,
+    Reasoning,
+    Request,
+    Written,
+    parse,
+)
+from local.rehearsal.responses_rules import CONTEXT, problem_of, too_long
+from local.rehearsal.script import Script
+from local.rehearsal.walk import Exchange, View, walk
+from local.rehearsal.wire import Event
+
+MAX_BODY = 50 * 1024 * 1024
+DELTAS_BEFORE_THE_ERROR = 3
+
+
+def answer(
+    scripts: Sequence[Script], cache: PromptCache, headers: Mapping[str, str], body: bytes
+) -> tuple[Request, list[Event]]:
+    """The events that answer a request.
+
+    Raises:
+        Denied: the vendor would refuse it.
+    """
+    request = ask(headers, body)
+    segments = segments_of(request)
+    if segments[-1].tokens > CONTEXT:
+        if not request.stream:
+            raise too_long()
+        return request, list(failed(request, too_long().error()))
+    spent = cache.account(request.prompt_cache_key, segments)
+    return request, list(render(walk(scripts, read(request)), request, spent))
+
+
+def ask(headers: Mapping[str, str], body: bytes) -> Request:
+    """The request, once it has passed everything the vendor checks.
+
+    Raises:
+        Denied: 401, 404 or 413, or 400 for all the rest.
+    """
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Denied("Missing bearer or basic authentication in header", status=401)
+    if len(body) > MAX_BODY:
+        raise Denied("Request body is too large.", status=413)
+    request = parse(body)
+    if (problem := problem_of(request)) is not None:
+        raise problem
+    return request
+
+
+def read(request: Request) -> View:
+    """The request as the walk sees it. A person wrote what holds words: pictures alone belong to the output before."""
+    items = request.input
+    written = [index for index, item in enumerate(items) if isinstance(item, Message) and _words(item)]
+    start = written[-1] if written else -1
+    asked = "\n".join(_words(items[start])) if written else ""
+    return View(asked, tuple(_exchanges(items[start + 1 :])), _callable(request))
+
+
+def _words(item: Any) -> list[str]:
+    """Texts of a user's message, or of an output."""
+    if isinstance(item, Message) and item.role != "user":
+        return []
+    parts = item.content if isinstance(item, Message) else item.output
+    return [part.text for part in parts if isinstance(part, InputText)]
+
+
+def _exchanges(items: Sequence[Item]) -> Iterator[Exchange]:
+    """A turn is whatever the assistant wrote up to the outputs of its calls."""
+    open_turn, result = False, None
+    for item in items:
+        if isinstance(item, Written | FunctionCall | Reasoning):
+            if open_turn and result is not None:
+                yield Exchange(result)
+                result = None
+            open_turn = True
+        elif isinstance(item, FunctionCallOutput):
+            result = "\n".join(_words(item))
+    if open_turn:
+        yield Exchange(result)
+
+
+def _callable(request: Request) -> frozenset[str]:
+    choice = request.tool_choice
+    if choice.type == "none":
+        return frozenset()
+    return frozenset({choice.name}) if choice.name is not None else frozenset(tool.name for tool in request.tools)
+
+
+# -- wire -------------------------------------------------------------------------------------------------------------
+
+
+def numbered(events: Iterable[Event]) -> Iterator[Event]:
+    """The events with their sequence numbers."""
+    for number, event in enumerate(events):
+        yield Event(event.name, event.data | {"sequence_number": number}, event.tokens)
+
+
+def frame(event: Event) -> bytes:
+    """The event as the vendor writes it."""
+    data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":"))
+    return f"event: {event.name}\ndata: {data}\n\n".encode()
+
+
+def whole(events: Sequence[Event]) -> dict[str, Any]:
+    """The response that a request without `stream` gets."""
+    response: dict[str, Any] = events[-1].data["response"]
+    return response
+
+
+# -- faults -----------------------------------------------------------------------------------------------------------
+
+
+def refuse(fault: str | None) -> None:
+    """Raise what an HTTP fault answers instead of a stream; this vendor's word for 529 is 503.
+
+    Raises:
+        Denied: for http_429 (with a Retry-After of one second) and http_529.
+    """
+    if fault == "http_429":
+        message = "Rate limit reached for rehearsal on requests per min (RPM): Limit 3, Used 3, Requested 1."
+        headers = {"retry-after": "1"}
+        raise Denied(f"{message} Please try again in 1s.", "rate_limit_exceeded", None, 429, "requests", headers)
+    if fault == "http_529":
+        raise Denied("The server is overloaded or not ready yet.", status=503, kind="service_unavailable_error")
+
+
+def spoil(fault: str | None, events: Sequence[Event]) -> Iterator[Event]:
+    """The events as a faulty stream brings them.
+
+    overloaded_mid_stream: after three deltas comes response.failed, and the stream ends.
+    cut_without_stop: everything but the last event, so each item looks finished and the response is not.
+    """
+    if fault == "cut_without_stop":
+        yield from events[:-1]
+        return
+    deltas = 0
+    for event in events:
+        if fault == "overloaded_mid_stream" and deltas == DELTAS_BEFORE_THE_ERROR:
+            error = {
+                "code": "server_is_overloaded",
+                "message": "Our servers are currently overloaded. Please try again.",
+            }
+            response = whole(events) | {"status": "failed", "error": error, "output": [], "usage": None}
+            yield Event("response.failed", {"type": "response.failed", "response": response})
+            return
+        deltas += "delta" in event.data
+        yield event
