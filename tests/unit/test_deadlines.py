@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from drafthand.errors import VendorError
-from drafthand.vendors.deadlines import deadlines
+from drafthand.vendors.deadlines import deadlines, in_time
 
 
 async def stalling(after: int) -> AsyncIterator[int]:
@@ -35,3 +35,10 @@ async def test_a_slow_reader_does_not_break_a_healthy_stream() -> None:
         seen.append(event)
 
     assert seen == [0, 1, 2]
+
+
+async def test_a_vendor_that_never_answers_is_unavailable() -> None:
+    with pytest.raises(VendorError, match="did not answer") as gone:
+        await in_time(asyncio.Event().wait(), "v", within_s=0.01)
+
+    assert (gone.value.code, gone.value.retryable) == ("unavailable", True)

@@ -35,7 +35,7 @@ from drafthand.transcript import (
     parse_input,
 )
 from drafthand.vendors.access import Access
-from drafthand.vendors.deadlines import deadlines
+from drafthand.vendors.deadlines import deadlines, in_time
 from drafthand.vendors.pairing import answered
 from drafthand.vendors.wire import reading
 
@@ -266,7 +266,7 @@ class AnthropicMessagesClient:
     ) -> AsyncIterator[StreamChunk]:
         request = build_request(transcript, tools, settings)
         try:
-            events = await self.client.messages.create(**request)
+            events = await in_time(self.client.messages.create(**request), VENDOR)
             async with events:
                 with reading(VENDOR):
                     async for chunk in normalize(deadlines(events.__aiter__(), VENDOR), turn):

@@ -6,17 +6,28 @@ Only time spent waiting for the vendor counts: a slow reader on our side never b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import TypeVar
 
 from drafthand.errors import VendorError
 
 Event = TypeVar("Event")
+Answer = TypeVar("Answer")
 
 FIRST_EVENT_S = 120.0
 """A long transcript that isn't cached may take a minute to read."""
 IDLE_S = 90.0
 """Gemini writes a whole tool call before it sends any of it; elsewhere events come several times a second."""
+
+
+async def in_time(answer: Awaitable[Answer], vendor: str, within_s: float = FIRST_EVENT_S) -> Answer:
+    """The answer's head; raises VendorError unavailable when it takes too long to come."""
+    try:
+        async with asyncio.timeout(within_s):
+            return await answer
+    except TimeoutError as error:
+        message = f"The model did not answer within {within_s:.0f} s."
+        raise VendorError(vendor, "unavailable", message, retryable=True) from error
 
 
 async def deadlines(

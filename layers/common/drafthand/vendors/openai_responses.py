@@ -26,8 +26,9 @@ from drafthand.model import TurnSettings
 from drafthand.tools import ToolSpec
 from drafthand.transcript import Message, Opaque, Text, Thinking, ToolCall, Turn, parse_input
 from drafthand.vendors.access import Access
-from drafthand.vendors.deadlines import deadlines
+from drafthand.vendors.deadlines import deadlines, in_time
 from drafthand.vendors.openai_responses_request import PHASE, REASONING, build_request
+from drafthand.vendors.wire import reading
 
 INCOMPLETE = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
 DELTAS = {
@@ -248,16 +249,15 @@ class OpenAIResponsesClient:
     ) -> AsyncIterator[StreamChunk]:
         vendor, begun = settings.model.vendor, False
         try:
-            events = await self.client.responses.create(**build_request(transcript, tools, settings))
+            request = build_request(transcript, tools, settings)
+            events = await in_time(self.client.responses.create(**request), vendor)
             begun = True
             async with events:
-                async for chunk in normalize(deadlines(events.__aiter__(), vendor), turn):
-                    yield chunk
+                with reading(vendor):
+                    async for chunk in normalize(deadlines(events.__aiter__(), vendor), turn):
+                        yield chunk
         except openai.APIError as error:
             raise _sdk_error(vendor, error, begun) from error
-        except (httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            message = f"The model's answer broke off: {type(error).__name__}."
-            raise VendorError(vendor, "broken_stream", message, retryable=True) from error
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------
