@@ -15,8 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
+from local.rehearsal.script import load
 from local.rehearsal.server import create_app
 
+SCRIPTS = load()
 REHEARSED = [model for model in models().values() if model.rehearsal]
 MODELS = [("anthropic", "claude-opus-5-5"), ("openai", "gpt-5.2"), ("gemini", "gemini-3.8-flash"), ("xai", "grok")]
 KINDS = ["thinking", "redacted_thinking", "reasoning", "thought_signature", "reasoning_content"]
@@ -79,7 +81,7 @@ def results(call_id: str) -> st.SearchStrategy[ToolResult]:
 
 async def ask(spec: ModelSpec, transcript: list[Message]) -> Turn:
     """One turn of the strict server over this transcript. Raises VendorError where it refuses."""
-    transport = httpx2.ASGITransport(app=create_app())
+    transport = httpx2.ASGITransport(app=create_app(SCRIPTS))
     path = "/v1" if spec.dialect in ("openai_responses", "chat_completions") else ""
     pictures = {REF.sha256: Picture("image/png", png())}
     turn = Turn(vendor=spec.vendor, model=spec.id)

@@ -97,6 +97,13 @@ async def test_there_is_an_end_to_asking_again(store: Store) -> None:
         await play(store, *[[OVERLOADED]] * (ATTEMPTS + 1))
 
 
+async def test_a_vendor_that_asks_for_hours_is_not_waited_for(store: Store) -> None:
+    quota = VendorError("v", "rate_limited", "Daily quota reached.", retryable=True, retry_after_s=7200)
+
+    with pytest.raises(VendorError, match="Daily quota"):
+        await play(store, [quota], [chunk(ChunkType.MESSAGE, "never")])
+
+
 def test_the_wait_the_vendor_asked_for_is_kept() -> None:
     assert backoff_s(1, 17.0) == 17.0
     assert 0.5 <= backoff_s(1, None) <= 1.0

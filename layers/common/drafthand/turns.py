@@ -23,6 +23,8 @@ from drafthand.transcript import ImageRef, Turn
 ATTEMPTS = 5
 BACKOFF_FIRST_S = 1.0
 BACKOFF_MOST_S = 60.0
+LONGEST_WAIT_S = 120.0
+"""A vendor that asks for more (a daily quota, say) is not waited for; the person is told."""
 
 
 def system_prompt(host_app: str | None) -> str:
@@ -91,6 +93,8 @@ class ModelTurns:
                 if not error.retryable or attempt == ATTEMPTS or ChunkType.TOOL_INPUT_DELTA in shown:
                     raise
                 pause = backoff_s(attempt, error.retry_after_s)
+                if pause > LONGEST_WAIT_S:
+                    raise
                 text = f"{error} Asking again in {pause:.0f} s ({attempt + 1} of {ATTEMPTS})."
                 yield _waiting(text, pause, error.code, repeats=bool(shown), attempt=attempt)
                 await self.sleep(pause)

@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 FIRST_EVENT_S = 120.0
 """A long transcript that isn't cached may take a minute to read."""
 IDLE_S = 90.0
-"""Gemini writes a whole tool call before it sends any of it; elsewhere events come several times a second."""
+"""Events come several times a second while a model writes; a dialect whose vendor is silent longer passes its own."""
 
 
 async def in_time(answer: Awaitable[Answer], vendor: str, within_s: float = FIRST_EVENT_S) -> Answer:

@@ -15,6 +15,7 @@ import base64
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
+from contextvars import ContextVar
 from typing import Any
 
 import httpx2
@@ -31,6 +32,7 @@ from drafthand.vendors.access import Access
 from drafthand.vendors.deadlines import deadlines
 from drafthand.vendors.gemini_arguments import Arguments, clean
 from drafthand.vendors.gemini_request import ON_CALL, ON_NOTHING, ON_TEXT, ON_THOUGHT, build_request
+from drafthand.vendors.wire import reading
 
 VENDOR = "gemini"
 SILENCE_S = 300.0
@@ -229,11 +231,21 @@ def _broken(message: str) -> VendorError:
 # -- client -----------------------------------------------------------------------------------------------------------
 
 
+OPENED: ContextVar[list[httpx2.Response]] = ContextVar("opened")
+"""The responses of the stream that is being read. The SDK ties its own in a knot that only garbage collection undoes:
+a stream that is left early would go on, and cost, until then."""
+
+
+async def _remember(response: httpx2.Response) -> None:
+    OPENED.get([]).append(response)
+
+
 class GeminiClient:
     def __init__(self, access: Access, http_client: httpx2.AsyncClient | None = None) -> None:
         base_url, version = _address(access.base_url)
         # A client of ours in any case: where aiohttp is installed the SDK would use that, with retries of its own.
         client = http_client or httpx2.AsyncClient()
+        client.event_hooks["response"].append(_remember)
         options = types.HttpOptions(base_url=base_url, api_version=version, httpx_async_client=client)
         self.client = genai.Client(api_key=access.api_key, vertexai=False, http_options=options)
 
@@ -247,16 +259,17 @@ class GeminiClient:
 
     async def _events(self, request: dict[str, Any]) -> AsyncGenerator[Any, None]:
         """The SDK's events, or a VendorError. Connecting is part of it, so that the deadlines cover it."""
+        opened: list[httpx2.Response] = []
+        OPENED.set(opened)
         try:
-            async for event in await self.client.aio.models.generate_content_stream(**request):
-                yield event
+            with reading(VENDOR):
+                async for event in await self.client.aio.models.generate_content_stream(**request):
+                    yield event
         except errors.APIError as error:
             raise _vendor_error(error) from error
-        except httpx2.HTTPError as error:
-            raise _broken(f"The model's answer broke off: {type(error).__name__}.") from error
-        except (ValueError, TypeError, AttributeError) as error:
-            # What the SDK's parser raises over events that are not what they should be.
-            raise _broken(f"The model's answer could not be read: {type(error).__name__}.") from error
+        finally:
+            for response in opened:
+                await response.aclose()
 
 
 def _address(base_url: str | None) -> tuple[str | None, str | None]:
