@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 import signal
+import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ class Options:
     port: int
     folder: Path
     model: Path | None
+    fresh_sample: Path | None
     pace: float
     rehearsals: Path | None
     store: str
@@ -46,20 +48,33 @@ def parse(arguments: list[str] | None = None) -> Options:
     parser.add_argument("--port", type=int, default=8787)
     parser.add_argument("--folder", type=Path, default=Path(".drafthand"))
     parser.add_argument("--model", type=Path, default=os.environ.get("MODEL") or None)
+    parser.add_argument("--fresh-sample", type=Path, help="write the sample building here, and use it")
     parser.add_argument("--pace", type=float, default=60.0)
     parser.add_argument("--rehearsals", type=Path)
     parser.add_argument("--store", choices=["embedded", "aws"], default=os.environ.get("STORE", "embedded"))
     return Options(**vars(parser.parse_args(arguments)))
 
 
-def sample_model(folder: Path) -> Path:
-    """The sample building, made by our own script on first use."""
-    path = folder / "sample.ifc"
-    if not path.exists():
+def the_model(options: Options) -> Path:
+    """The file that was named, or the sample building, made by our own script on first use."""
+    path = options.model or options.fresh_sample or options.folder / "sample.ifc"
+    if options.model is None and (options.fresh_sample or not path.exists()):
         from hosts.ifc.sample import build_sample
 
         build_sample(path)
     return path
+
+
+def listen(port: int) -> socket.socket:
+    """A socket that is ours before anything is started or announced. Raises SystemExit for a port that is taken."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        raise SystemExit(f"Port {port} can't be used: {error.strerror}. Choose another with --port.") from None
+    listener.listen(128)
+    return listener
 
 
 def user_token(folder: Path) -> str:
@@ -142,7 +157,7 @@ def sole_user(folder: Path) -> Iterator[None]:
         yield
 
 
-def write_address(folder: Path, address: Mapping[str, str]) -> None:
+def write_address(folder: Path, address: Mapping[str, str | int]) -> None:
     """Where the command line finds this server; readable by its owner only, and never half-written."""
     unfinished = folder / "local.json.new"
     with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -161,9 +176,10 @@ def announce(options: Options, model: Path, url: str, token: str) -> None:
 
 async def up(options: Options) -> None:
     """Run until SIGINT or SIGTERM; everything that was started is then stopped, the store last."""
-    model = (options.model or sample_model(options.folder)).resolve()
+    model = the_model(options).resolve()
     token = user_token(options.folder)
-    port = options.port or children.free_port()
+    listener = listen(options.port)
+    port = listener.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     os.environ["DRAFTHAND_LOCAL_TOKEN_SHA256"] = hashlib.sha256(token.encode()).hexdigest()
     os.environ["DRAFTHAND_POLL_HOLD_S"] = "2"  # on loopback a poll costs nothing, and a stop is not kept waiting
@@ -181,9 +197,9 @@ async def up(options: Options) -> None:
         server = Server(
             uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=3)
         )
-        serving = asyncio.create_task(server.serve())
-        await children.accepts(port, lambda: "the server could not listen" if serving.done() else None)
-        write_address(options.folder, {"url": url, "token": token})
+        serving = asyncio.create_task(server.serve([listener]))
+        await children.accepts(port, lambda: None)
+        write_address(options.folder, {"url": url, "token": token, "pid": os.getpid()})
         announce(options, model, url, token)
         host = asyncio.create_task(keep_host(options, model, url))
         await asyncio.wait({serving, asyncio.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
@@ -201,6 +217,8 @@ def main() -> None:
             asyncio.run(up(options))
         except children.ChildFailed as error:
             raise SystemExit(f"Drafthand did not start: {error}") from None
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ class NoServer(Exception):
 class Address:
     url: str
     token: str
+    pid: int | None = None
 
 
 def find_server(folder: Path) -> Address:

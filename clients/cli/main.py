@@ -22,6 +22,8 @@ from clients.cli.api import Address, Api, ApiError, Chunk, NoServer, find_server
 from clients.cli.show import Printer
 
 app = typer.Typer(help="Drafthand: say what you want changed in a building model.", no_args_is_help=True)
+PLAIN = Console(markup=False)
+"""What users and models write is shown as it is, never read as markup."""
 FOLDER = Path(".drafthand")
 LIMITS = ("turn_limit",)
 DEMO_MESSAGE = "Renumber every door on level 2, left to right from the north"
@@ -43,9 +45,19 @@ def connect(folder: Path) -> Api:
         fail(str(error))
 
 
+def ask(api: Api, path: str) -> Any:
+    """GET, with every failure told in one line."""
+    try:
+        return api.get(path)
+    except ApiError as error:
+        fail(str(error))
+    except httpx2.TransportError as error:
+        fail(f"The server can't be reached: {error}")
+
+
 def play(api: Api, chunks: Iterator[Chunk], *, as_json: bool, pictures: Path) -> int:
     """Show a run to its end; the exit code it stands for. Ctrl+C asks for the run's end and still shows it."""
-    printer = Printer(Console(), api, pictures)
+    printer = Printer(PLAIN, api, pictures)
     stopped = signal.signal(signal.SIGINT, lambda *_: api.run_id and api.cancel(api.run_id))
     last: Chunk = {"type": "Error", "metadata": {"code": "none"}}
     try:
@@ -121,20 +133,20 @@ def stop(run_id: str, folder: Folder = FOLDER) -> None:
 def sessions(folder: Folder = FOLDER) -> None:
     """List your sessions, newest first."""
     table = Table("session", "title", "model", "host", "working")
-    for each in connect(folder).get("/sessions")["sessions"]:
+    for each in ask(connect(folder), "/sessions")["sessions"]:
         table.add_row(each["id"], each["title"], each["model"], each["host_id"] or "", each["active_run"] or "")
-    Console().print(table)
+    PLAIN.print(table)
 
 
 @app.command()
 def hosts(folder: Folder = FOLDER) -> None:
     """List your hosts."""
     table = Table("host", "application", "document", "online")
-    for each in connect(folder).get("/hosts")["hosts"]:
+    for each in ask(connect(folder), "/hosts")["hosts"]:
         document = (each["document"] or {}).get("title", "")
         application = " ".join(each["application"].values())
         table.add_row(each["id"], application, document, "yes" if each["online"] else "no")
-    Console().print(table)
+    PLAIN.print(table)
 
 
 @app.command()
@@ -145,20 +157,20 @@ def demo(
 ) -> None:
     """Play the bundled rehearsal against a copy of a model, in a server of its own, without any key."""
     folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / (model.name if model else "sample.ifc")
-    copy.unlink(missing_ok=True)
-    if model is not None:
+    copy = folder / "demo.ifc"
+    if model is not None and not model.is_file():
+        fail(f"There is no file {model}.", 2)
+    if model is not None and model.resolve() != copy.resolve():
         copy.write_bytes(model.read_bytes())
     arguments = ["--port", "0", "--folder", str(folder), "--pace", str(pace)]
-    arguments += ["--model", str(copy)] if model else []
-    (folder / "local.json").unlink(missing_ok=True)
+    arguments += ["--model", str(copy)] if model else ["--fresh-sample", str(copy)]
     server = subprocess.Popen([sys.executable, "-m", "local.up", *arguments], start_new_session=True)
     try:
         api = Api(wait_for_server(server, folder))
         wait_for_host(api)
         chunks = started(api, DEMO_MESSAGE, model="rehearsal")
         code = play(api, chunks, as_json=False, pictures=folder / "pictures")
-        Console().print(f"run {api.run_id}\nmodel {copy}", highlight=False, soft_wrap=True)
+        PLAIN.print(f"run {api.run_id}\nmodel {copy}", highlight=False, soft_wrap=True)
     finally:
         server.terminate()
         server.wait()
@@ -166,9 +178,12 @@ def demo(
 
 
 def wait_for_server(server: subprocess.Popen[bytes], folder: Path) -> Address:
+    """The server's address, as soon as it is this server's: one that was killed may have left its own."""
     while server.poll() is None:
         if (folder / "local.json").exists():
-            return find_server(folder)
+            address = find_server(folder)
+            if address.pid == server.pid:
+                return address
         time.sleep(0.1)
     fail(f"The server ended with code {server.returncode}. Its logs: {folder / 'logs'}")
 

@@ -1,5 +1,6 @@
 """Chunks on a terminal: the script while it is written, the report, where the picture lies."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ class Printer:
         self.lines_shown = 0
 
     def show(self, chunk: Chunk) -> None:
+        chunk = printable(chunk)
         kind = chunk["type"]
         if kind != self.streaming:
             self._end_of_stream()
@@ -114,6 +116,18 @@ class Printer:
         scripts = f"{facts['counters']['scripts']} scripts"
         used = f"{scripts} · {facts['seconds']:.0f} s · {tokens:,} tokens"
         self.console.print(Text(f"Done: {text} · {used}", style="bold green"))
+
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(value: Any) -> Any:
+    """The value with control characters shown as U+FFFD: names and outputs must not drive the terminal."""
+    if isinstance(value, str):
+        return CONTROL.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {name: printable(item) for name, item in value.items()}
+    return [printable(item) for item in value] if isinstance(value, list) else value
 
 
 def _script_of(partial: bytes) -> str:

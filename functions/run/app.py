@@ -111,7 +111,7 @@ async def _body(request: Request) -> StartRun:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "body"
         raise CallerError(422, "Invalid request", f"{field}: {first['msg']}.", field) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CallerError(400, "Not JSON", f"The body is not valid JSON: {error}.", "body") from error
 
 

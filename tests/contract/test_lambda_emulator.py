@@ -95,7 +95,8 @@ def test_a_host_polls_uploads_and_answers_through_the_emulated_functions(store: 
     command = Command(id="call_1", run=run.id, session=session.id, mode="read", script="print(1)")
     call = rendezvous.dispatch(store, command, "ann", host_id)
     poll = {"document": {"id": "d", "title": "a.ifc", "version": "1"}, "application": {"name": "ifc", "version": "1"}}
-    result = HostResult(id="call_1", outcome="rolled_back", stdout="1\n").model_dump(mode="json")
+    error = {"type": "OSError", "message": "no file named \udcff", "line": 1}
+    result = HostResult(id="call_1", outcome="failed", stdout="1\n").model_dump(mode="json") | {"error": error}
 
     with emulated("host_poll", store) as address:
         status, told = invoke(address, "/api/hosts/poll", token, poll)
@@ -120,4 +121,7 @@ def test_a_host_polls_uploads_and_answers_through_the_emulated_functions(store: 
         assert invoke(address, f"/api/runs/{run.id}/calls/call_9/result", token, result | {"id": "call_9"})[0] == 404
         assert invoke(address, "/api/nowhere", token, {})[0] == 404
 
-    assert rendezvous.read_result(store, call).stdout == "1\n"
+    kept = rendezvous.read_result(store, call)
+    assert kept.stdout == "1\n"
+    assert kept.error is not None
+    assert kept.error.message == "no file named ?", "a lone surrogate is legal in JSON's escapes and nowhere else"

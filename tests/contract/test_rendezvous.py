@@ -152,6 +152,18 @@ def test_an_answer_after_the_end_is_kept_as_late(any_store: Store, end: str) -> 
     assert rendezvous.read_result(any_store, call) == RESULT
 
 
+def test_a_late_commit_is_handed_out_once_to_be_told(any_store: Store) -> None:
+    host, command = ready(any_store)
+    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    rendezvous.end(any_store, call, "cancelled")
+    rendezvous.answer(any_store, host, command.run, RESULT)
+
+    first, second = [rendezvous.take_late(any_store, command.session) for _ in range(2)]
+
+    assert [(call.id, result) for call, result in first] == [("call_1", RESULT)]
+    assert second == []
+
+
 def test_a_cancelled_call_frees_its_host_and_is_not_claimed(any_store: Store) -> None:
     host, command = ready(any_store)
     call = rendezvous.dispatch(any_store, command, "ann", host.id)

@@ -45,6 +45,22 @@ async def test_deltas_are_stored_in_batches(any_store: Store) -> None:
     assert len(list(any_store.table.query(f"RUN#{run.id}", "EVT#"))) == 1
 
 
+async def test_a_write_that_is_cancelled_half_way_is_neither_lost_nor_written_twice(store: Store) -> None:
+    run = make_run(store, make_session(store))
+    log = RunLog(store, run)
+    await log.show(metadata("run_started", "…"))
+    for _ in range(20):
+        flushing = asyncio.create_task(log.flush())
+        await asyncio.sleep(0)
+        flushing.cancel()
+        await log.show(delta("x"))
+
+    await asyncio.wait({flushing})
+    await log.append(END)
+
+    assert [seq for seq, _ in await _all(follow(store, run))] == list(range(1, 23))
+
+
 async def test_a_reader_goes_on_after_the_chunk_it_saw_last(any_store: Store) -> None:
     run = make_run(any_store, make_session(any_store))
     log = RunLog(any_store, run)

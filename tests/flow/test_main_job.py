@@ -30,7 +30,7 @@ def test_the_demo_renumbers_exactly_the_doors_of_level_2(sample: Path, tmp_path:
     )
 
     assert demo.returncode == 0, demo.stdout + demo.stderr
-    after = tmp_path / "demo" / "sample.ifc"
+    after = tmp_path / "demo" / "demo.ifc"
     doors = doors_on(sample, "Level 2")
     assert changed_ids(sample, after) == (set(), doors, set())
     assert sorted(tags(after, doors)) == [f"2-{number:02}" for number in range(1, len(doors) + 1)]

@@ -50,7 +50,7 @@ export interface DocumentState {
 export interface Host {
   readonly id: string;
   readonly application: Application;
-  readonly document: DocumentState;
+  readonly document: DocumentState | null; // null until its first poll
   readonly online: boolean;
   readonly last_seen_at: number;
   readonly busy_since: number | null;

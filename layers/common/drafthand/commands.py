@@ -17,6 +17,8 @@ class _Wire(BaseModel):
 class Blob(_Wire):
     """Bytes that lie in the bucket under their content hash."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
     sha256: Sha256
     bytes: int = Field(ge=0)
     media_type: str
@@ -118,9 +120,41 @@ class HostResult(_Wire):
     error: ScriptError | None = None
     changed: Changed = Changed()
     geometry_changed: bool = False
-    report: dict[str, Any] | Blob | None = None
+    report: Annotated[Blob | dict[str, Any] | None, Field(union_mode="left_to_right")] = None
     images: list[TakenImage] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     document: DocumentState | None = None
     script_sha256: Sha256 | None = None
     seconds: float = Field(0.0, ge=0)
+
+
+class ReportRow(_Wire):
+    """One element that changed; `changes` holds {property, before, after}."""
+
+    id: int
+    change: Literal["added", "modified", "deleted"]
+    category: str
+    name: str | None
+    tag: str | None
+    level: str | None
+    type: str | None
+    changes: list[dict[str, Any]]
+
+
+class ReportGroup(_Wire):
+    """Elements of one category that changed alike; `example` is {id, name} of one of them."""
+
+    category: str
+    change: Literal["added", "modified", "deleted"]
+    count: int
+    example: dict[str, Any]
+
+
+class Report(_Wire):
+    """What an epilogue leaves, in one shape for all hosts."""
+
+    counts: dict[str, int]
+    elements: list[ReportRow]
+    groups: list[ReportGroup]
+    unresolved: int
+    entities: dict[str, int]

@@ -7,6 +7,7 @@ from typing import Any
 
 from drafthand.session import Session
 from drafthand.store import Store
+from drafthand.threads import settled
 from drafthand.transcript import ImageRef, Message
 
 
@@ -26,12 +27,12 @@ class Conversation:
         Raises:
             ConditionFailed: another process appended to this session.
         """
-        self.session = await asyncio.to_thread(self.store.sessions.append, self.session, message)
+        self.session = await settled(self.store.sessions.append, self.session, message)
         self.messages.append(message)
 
     async def update(self, **changes: Any) -> None:
         """Set attributes of the session."""
-        self.session = await asyncio.to_thread(lambda: self.store.sessions.update(self.session, **changes))
+        self.session = await settled(lambda: self.store.sessions.update(self.session, **changes))
 
     def images(self) -> list[ImageRef]:
         """Every picture the transcript refers to."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 from drafthand import rendezvous
-from drafthand.capabilities import Capability, capability_for
+from drafthand.capabilities import CAPABILITIES, Capability
 from drafthand.chunks import ChunkType, StreamChunk, metadata
-from drafthand.commands import Blob, Command, DocumentPin, Epilogue, HostResult, ViewRequest
+from drafthand.commands import Blob, Command, DocumentPin, Epilogue, HostResult, Report, ViewRequest
 from drafthand.conversation import Conversation
 from drafthand.edits import BadEdit, apply_edits
 from drafthand.ids import now
@@ -22,8 +25,11 @@ from drafthand.store import Store
 from drafthand.store.hosts import Host
 from drafthand.store.scripts import SCRIPT_MAX_BYTES
 from drafthand.tellings import answered_chunk, refused_chunk, script_facts
+from drafthand.threads import settled
 from drafthand.tools import BadToolInput, CaptureView, DataCollection, TaskAutomation, ToolInput, View, parse_call
 from drafthand.transcript import ImageRef, ToolCall, ToolResult
+
+logger = logging.getLogger(__name__)
 
 PICTURE_PX = (1600, 1200)
 """Width and height asked of a host; each model then sees it at its own ceiling."""
@@ -66,7 +72,7 @@ class CloudExecution:
             content = value.model_dump_json(exclude_none=True)
             yield StreamChunk(type=ChunkType.TOOL_CALL, content=content, metadata=facts)
             host = await self._host(value)
-            capability = capability_for(host.application["name"])
+            capability = self._capability(host)
             await self._count(value, host, sha256)
             async for chunk in self._rendezvous(self._command(value, host, capability, script, sha256), host):
                 yield chunk
@@ -92,6 +98,12 @@ class CloudExecution:
         if host is None:
             raise NotRun("No host is online: no desktop application is connected. Ask the user to start one.")
         return host
+
+    def _capability(self, host: Host) -> Capability:
+        name = host.application.get("name", "")
+        if name not in CAPABILITIES:
+            raise NotRun(f"The connected application {name!r} is not one this server can work with.")
+        return CAPABILITIES[name]
 
     async def _count(self, value: ToolInput, host: Host, sha256: str | None) -> None:
         """Keep what the transcript can't hold. A script that doesn't come back counts as failed."""
@@ -131,9 +143,11 @@ class CloudExecution:
     async def _rendezvous(self, command: Command, host: Host) -> AsyncIterator[StreamChunk]:
         """Dispatch and wait, to the end of the call."""
         since = now()
+        # Recorded first: a Stop in between finds the call that it must withdraw.
+        await settled(self.store.sessions.set_call, self.run, command.id)
         while True:
             try:
-                call = await asyncio.to_thread(rendezvous.dispatch, self.store, command, self.run.owner, host.id)
+                call = await settled(rendezvous.dispatch, self.store, command, self.run.owner, host.id)
                 break
             except rendezvous.SlotTaken:
                 if now() - since > SLOT_WAIT_S:
@@ -141,7 +155,6 @@ class CloudExecution:
                 facts = {"call_id": command.id, "since": since, "timeout_s": SLOT_WAIT_S}
                 yield metadata("waiting", "The host is busy with another command.", reason="slot", **facts)
                 await asyncio.sleep(1)
-        await asyncio.to_thread(self.store.sessions.set_call, self.run, call.id)
         async for seen in rendezvous.watch(self.store, call):
             if seen.status == "claimed":
                 yield host_chunk(host, "working", seen.claimed_at)
@@ -157,6 +170,7 @@ class CloudExecution:
 
     async def _tell(self, answer: HostResult, host: Host, capability: Capability, script: str | None) -> StreamChunk:
         """Set the result for the model; the chunk for the user."""
+        answer = await asyncio.to_thread(self._without_missing, answer)
         stdout, output_url = await asyncio.to_thread(self._stdout, answer)
         report = await asyncio.to_thread(self._report, answer)
         changes: dict[str, Any] = {}
@@ -193,15 +207,32 @@ class CloudExecution:
         return answer.stdout, f"/api/results/{sha256}"
 
     def _report(self, answer: HostResult) -> dict[str, Any] | None:
-        if isinstance(answer.report, Blob):
-            report: dict[str, Any] = json.loads(self._fetch(answer.report))
-            return report
-        return answer.report
+        """The report, where it is one: a host may answer with anything."""
+        report = json.loads(self._fetch(answer.report)) if isinstance(answer.report, Blob) else answer.report
+        try:
+            return None if report is None else Report.model_validate(report).model_dump()
+        except ValidationError as error:
+            logger.warning("call %s: the report is not one: %s", answer.id, error)
+            return None
+
+    def _without_missing(self, answer: HostResult) -> HostResult:
+        """The answer without what was named as uploaded but never came, and notes that say so."""
+        owner, notes = self.run.owner, list(answer.notes)
+        changes: dict[str, Any] = {}
+        for name in ("stdout", "report"):
+            blob = getattr(answer, name)
+            if isinstance(blob, Blob) and self.store.blobs.head(owner, blob.sha256) is None:
+                changes[name] = "" if name == "stdout" else None
+                notes.append(f"The {name} was never uploaded.")
+        images = [image for image in answer.images if self.store.blobs.head(owner, image.sha256) is not None]
+        if len(images) < len(answer.images):
+            notes.append("A picture was never uploaded.")
+        return answer.model_copy(update=changes | {"images": images, "notes": notes})
 
     def _fetch(self, blob: Blob) -> bytes:
         data = self.store.blobs.get(self.run.owner, blob.sha256)
         if data is None:
-            raise LookupError(f"the host named {blob.sha256} as uploaded, but it is not in the bucket")
+            raise LookupError(f"{blob.sha256} is not in the bucket")
         return data
 
 

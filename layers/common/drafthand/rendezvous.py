@@ -51,6 +51,8 @@ class Call:
     claimed_at: float | None = None
     answer_sha256: str | None = None
     late: bool = False
+    told: bool = False
+    """A late answer that user and model have been told of."""
 
     @property
     def is_open(self) -> bool:
@@ -180,6 +182,20 @@ def read_result(store: Store, call: Call) -> HostResult:
     if item is None:
         raise LookupError(f"call {call.id} is {call.status} but has no result")
     return HostResult.model_validate(store.bodies.unpack(call.owner, item))
+
+
+def take_late(store: Store, session_id: str) -> list[tuple[Call, HostResult]]:
+    """Late answers of this session that took or may have taken effect, each handed out once."""
+    taken = []
+    for item in list(store.table.query(f"SESSION#{session_id}", "CALL#")):
+        call = _call(item)
+        if not call.late or call.told:
+            continue
+        store.table.write(Update(item["pk"], item["sk"], set={"told": True}))
+        result = read_result(store, call)
+        if result.outcome in ("committed", "unknown"):
+            taken.append((call, result))
+    return taken
 
 
 async def watch(store: Store, call: Call) -> AsyncIterator[Call]:

@@ -58,10 +58,12 @@ def body(app: LambdaFunctionUrlResolver, model: type[Body]) -> Body:
         detail = f"A body may have {BODY_MAX_BYTES:,} bytes. Upload large parts and send their hashes."
         raise CallerError(413, "Too large", detail, "body")
     try:
-        return model.model_validate(json.loads(text))
+        # Lone surrogates are legal in JSON's escapes and nowhere else: a file name that isn't UTF-8 brings them.
+        clean = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace")
+        return model.model_validate(json.loads(clean))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "body"
         raise CallerError(422, "Invalid request", f"{field}: {first['msg']}.", field) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CallerError(400, "Not JSON", f"The body is not valid JSON: {error}.", "body") from error

@@ -18,6 +18,7 @@ from drafthand.session import Run
 from drafthand.store import Store
 from drafthand.store.sessions import RUN_KEPT_S
 from drafthand.store.table import ABSENT, Put
+from drafthand.threads import settled
 
 FLUSH_EVERY_S = 0.5
 FOLLOW_EVERY_S = 0.25
@@ -42,19 +43,26 @@ class RunLog:
 
     async def append(self, chunk: StreamChunk) -> None:
         """Number a chunk and show it; it is stored before this returns unless it is a delta."""
+        await self.show(chunk)
+        if not chunk.is_delta:
+            await self.flush()
+
+    async def show(self, chunk: StreamChunk) -> None:
+        """Number a chunk and show it to those who watch live."""
         async with self._grown:
             self.chunks.append(chunk)
             self._grown.notify_all()
-        if not chunk.is_delta:
-            await self.flush()
 
     async def flush(self) -> None:
         """Store what isn't stored yet, as one batch."""
         async with self._flushing:
-            batch = self.chunks[self.stored :]
-            if batch:
-                await asyncio.to_thread(_write_batch, self.store, self.run, self.stored + 1, batch)
-                self.stored += len(batch)
+            await settled(self._store)
+
+    def _store(self) -> None:
+        batch = self.chunks[self.stored :]
+        if batch:
+            _write_batch(self.store, self.run, self.stored + 1, batch)
+            self.stored += len(batch)
 
     async def flush_regularly(self) -> None:
         """Runs beside the loop until cancelled."""
@@ -92,11 +100,13 @@ def _read(store: Store, run: Run, after_batch: str | None) -> list[tuple[str, li
     return batches
 
 
-def withdraw_call(store: Store, run: Run) -> None:
-    """Cancel the call that a run has in flight, if any."""
+def withdraw_call(store: Store, run: Run) -> bool:
+    """Cancel the call that a run has in flight, if any. True when a host had it in hand already."""
     call = rendezvous.open_call(store, store.sessions.run(run.owner, run.id))
-    if call is not None:
-        rendezvous.end(store, call, "cancelled")
+    if call is None:
+        return False
+    rendezvous.end(store, call, "cancelled")
+    return call.status == "claimed"
 
 
 def settle_if_dead(store: Store, owner: str, run_id: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from drafthand import rendezvous
 from drafthand.chunks import ChunkType, StreamChunk, metadata
 from drafthand.conversation import Conversation
 from drafthand.errors import CallerError, ConditionFailed, VendorError
@@ -20,10 +21,12 @@ from drafthand.executor import CloudHand, host_chunk, pick_host
 from drafthand.ids import new_id, now
 from drafthand.loop import Progress, RunFailed, run_agentic_loop
 from drafthand.model import ModelSpec
+from drafthand.results import for_model
 from drafthand.runlog import RunLog, settle_if_dead, withdraw_call
 from drafthand.services import Services
 from drafthand.session import BEAT_EVERY_S, Mode, Run, Session
 from drafthand.store.hosts import Host
+from drafthand.tellings import late_chunk
 from drafthand.transcript import Message, Text
 from drafthand.turns import ModelTurns, system_prompt
 
@@ -32,6 +35,10 @@ logger = logging.getLogger(__name__)
 MESSAGE_MAX_CHARS = 100_000
 TITLE_CHARS = 60
 CANCEL_SEEN_EVERY_S = 0.5
+STILL_RUNNING = (
+    "A script was running at that moment: if it takes effect all the same, your next message in this session is "
+    "answered with a report of it."
+)
 STATE_OF_DOCUMENT = "What was committed before stays; nothing is half-done."
 
 
@@ -168,10 +175,15 @@ class _Work:
         if not working.done():
             working.cancel()
             await asyncio.wait({working})
-            await asyncio.to_thread(withdraw_call, self.services.store, self.run)
+            if await asyncio.to_thread(withdraw_call, self.services.store, self.run):
+                stopped = stopped.model_copy(update={"content": f"{stopped.content} {STILL_RUNNING}"})
         for beside in (cancelling, flushing, beating):
             beside.cancel()
-        await self._end(self._last_chunk(working, stopped), progress)
+        last = self._last_chunk(working, stopped)
+        try:
+            await self._end(last, progress)
+        except Exception as error:  # noqa: BLE001 - whoever watches must see an end, stored or not
+            await self.log.show(self._internal(error))
 
     async def _work(self, message: str, progress: Progress) -> StreamChunk:
         """Append every chunk but the last, which is returned."""
@@ -196,7 +208,12 @@ class _Work:
         if self.host is not None:
             yield host_chunk(self.host, "idle", None)
         conversation = await Conversation.open(self.services.store, self.session)
-        await conversation.append(Message(role="user", parts=(Text(text=message),)))
+        parts = [Text(text=message)]
+        for call, answer in await asyncio.to_thread(rendezvous.take_late, self.services.store, self.session.id):
+            yield late_chunk(call.id, answer)
+            told = for_model(answer, "", None, None)
+            parts.insert(0, Text(text=f"[The result of call {call.id} came after its wait had ended:\n{told}]"))
+        await conversation.append(Message(role="user", parts=tuple(parts)))
         system = system_prompt(self.host.application.get("name") if self.host else None)
         model = ModelTurns(conversation, lambda: self.services.client(self.spec), self.spec, system)
         hand = CloudHand(conversation, self.run)

@@ -9,6 +9,7 @@ from drafthand.chunks import StreamChunk, metadata
 from drafthand.commands import HostResult
 from drafthand.results import summary_line
 from drafthand.store.hosts import Host
+from drafthand.tools import AUTOMATE
 from drafthand.transcript import ToolCall
 
 HEAD_CHARS = 4000
@@ -48,6 +49,15 @@ def answered_chunk(
         "notes": answer.notes,
     }
     return metadata("tool_result", summary, **facts | script_facts(answer.script_sha256))
+
+
+def late_chunk(call_id: str, answer: HostResult) -> StreamChunk:
+    """What a command did after its wait had ended."""
+    call = ToolCall(id=call_id, name=AUTOMATE, input={}, raw="")
+    summary = f"After it was stopped: {summary_line(answer, 'The host')}"
+    facts = _facts(call, ok=answer.outcome == "committed", outcome=answer.outcome, summary=summary)
+    facts |= {"changed": answer.changed.counts(), "late": True} | script_facts(answer.script_sha256)
+    return metadata("tool_result", summary, **facts)
 
 
 def refused_chunk(call: ToolCall, reason: str) -> StreamChunk:

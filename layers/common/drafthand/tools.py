@@ -68,6 +68,8 @@ class TaskAutomation(_Input):
             raise ValueError("send either code or edits, not both and not neither")
         if self.code is not None and not self.code.strip():
             raise ValueError("code is empty")
+        if self.edits is not None and not self.edits:
+            raise ValueError("edits is empty")
         return self
 
 

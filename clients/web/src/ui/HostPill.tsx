@@ -48,7 +48,7 @@ export function HostPill() {
 }
 
 function nameOf(host: Host): string {
-  return `${hostName(host.application)} · ${host.document.title}`;
+  return host.document ? `${hostName(host.application)} · ${host.document.title}` : "A host";
 }
 
 /** The log of the active run knows of its host sooner than the list does. */

@@ -7,7 +7,7 @@ export function Welcome() {
   const host = catalog.host.value;
   return (
     <div class="welcome" data-testid="welcome">
-      <h2>{host?.online ? host.document.title : "Say what you want done"}</h2>
+      <h2>{host?.online && host.document ? host.document.title : "Say what you want done"}</h2>
       {host?.online ? (
         <p>
           Open in {hostName(host.application)} {host.application.version}. Ask about it, or say what should change: you will see

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 
 REPORT_CALL = "\n\nreport = build_report(model, before, changed, entities)\n"
@@ -37,9 +36,3 @@ class Capability:
 
 
 CAPABILITIES = {each.host_app: each for each in (Capability("ifc", "IFC file", "2026.12.1"),)}
-
-
-@cache
-def capability_for(host_app: str) -> Capability:
-    """Raises KeyError for an application that nobody has described."""
-    return CAPABILITIES[host_app]
