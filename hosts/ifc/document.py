@@ -11,7 +11,8 @@ from hosts.ifc.disk import file_status, file_version
 
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 ENTITY = re.compile(r"(?:^|;)\s*#\d+\s*=", re.MULTILINE)
-COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+STRING_OR_COMMENT = re.compile(r"'[^']*'|/\*.*?\*/", re.DOTALL)  # a string may hold anything that looks like STEP
+PADDING = " \t\r\n\0\x1a"  # what programs put behind a file's end
 REASONS = {
     file_open_status.NO_HEADER: "it has no IFC (STEP) header",
     file_open_status.UNSUPPORTED_SCHEMA: "its schema isn't IFC2X3, IFC4 or IFC4X3",
@@ -88,7 +89,8 @@ def _parse(path: Path, data: bytes) -> tuple[ifcopenshell.file, int]:
     if data.lstrip()[:1] == b"<":
         raise Unusable(f"{path.name} is XML. Export it as IFC (STEP, .ifc) and open that.")
     text = _to_ascii(data)
-    if not text.rstrip().endswith("END-ISO-10303-21;"):
+    bare = STRING_OR_COMMENT.sub("", text)
+    if not bare.rstrip(PADDING).endswith("END-ISO-10303-21;"):
         what = "is cut off: its last line is missing" if "ISO-10303-21;" in text[:1000] else "isn't an IFC file"
         raise Unusable(f"{path.name} {what}. Export it again, or open another file.")
     model = ifcopenshell.file.from_string(text)
@@ -96,7 +98,7 @@ def _parse(path: Path, data: bytes) -> tuple[ifcopenshell.file, int]:
     if good != file_open_status.SUCCESS:
         reason = REASONS.get(good, "IfcOpenShell can't open it")
         raise Unusable(f"{path.name} can't be opened: {reason}. Export it again as IFC4 or IFC2X3.")
-    return model, len(ENTITY.findall(COMMENT.sub("", text)))
+    return model, len(ENTITY.findall(bare))
 
 
 def _to_ascii(data: bytes) -> str:

@@ -28,6 +28,9 @@ FORK, SNAPSHOT = "fork", "snapshot"
 STRATEGIES = {FORK: checkpoint.launch, SNAPSHOT: snapshot.launch}
 SCRIPT_MODES = ("read", "preview", "commit")
 LOCK_WAIT_S = 10.0  # a family whose supervisor was killed is gone within milliseconds
+WRITTEN_MEANWHILE = (
+    "The document's file was written while this ran, by the script itself or by another program. That is not undone."
+)
 DYING_S = 0.5  # between a closed channel and the end of its process
 
 
@@ -77,6 +80,8 @@ class Worker:
         how = runner.end(DYING_S if ending.cause == "died" else 0.0)
         result = ending.result or self._account(command, ending, how, round(time.monotonic() - started_at, 3))
         saved = ending.saved or (ending.saving and result["outcome"] in ("committed", "unknown"))
+        if not saved and not self.document.is_current():
+            result["notes"].append(WRITTEN_MEANWHILE)
         self._answer(result, retires=saved)
 
     def _run_on_stale_file(self, command: dict) -> None:

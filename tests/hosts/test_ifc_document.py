@@ -103,3 +103,17 @@ def test_the_text_of_a_document_is_what_the_library_writes_and_reads_back(path):
     held = document.load(path)
 
     assert ifcopenshell.file.from_string(held.text).to_string() == held.text == held.model.to_string()
+
+
+@pytest.mark.parametrize("name", ["see; #12=foo", "a /* b", "c */ d", "it''s #1=x;"])
+def test_a_name_that_looks_like_step_does_not_count_as_an_entity(path, name):
+    path.write_text(building_text().replace("Door 7", name), encoding="ascii")
+
+    assert document.load(path).unreadable == 0
+
+
+@pytest.mark.parametrize("behind", ["\0\0", "\x1a", "\n/* written by hand */\n"])
+def test_what_lies_behind_the_end_of_a_file_does_not_matter(path, behind):
+    path.write_text(building_text() + behind, encoding="ascii")
+
+    assert document.load(path).unreadable == 0

@@ -332,3 +332,12 @@ def test_the_sample_building_can_be_worked_on(tmp_path):
 
     assert (result["outcome"], len(result["changed"]["modified"]), len(result["images"])) == ("committed", 1, 1)
     assert Path(tmp_path / "model.ifc").read_text() != text
+
+
+def test_a_script_that_writes_over_the_file_itself_is_told_of(fresh):
+    script = f"model.by_type('IfcDoor')[0].Name = 'own'\nmodel.write({str(fresh.path)!r})\nraise ValueError('no')"
+
+    result = fresh.run("commit", script)
+
+    assert result["outcome"] == "failed"
+    assert any("That is not undone" in note for note in result["notes"])
