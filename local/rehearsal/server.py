@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from local.rehearsal import anthropic, gemini, responses, responses_cache
+from local.rehearsal import anthropic, chat, gemini, responses, responses_cache
 from local.rehearsal.anthropic_cache import PromptCache
 from local.rehearsal.faults import OVERLOADED, checked, refuse, spoil
 from local.rehearsal.gemini_request import GeminiRefused
@@ -30,6 +30,7 @@ model vendors, token by token, so that everything around a model can be tried wi
 
 Model id: {model}
 Dialects: Anthropic Messages (POST /v1/messages), OpenAI Responses (POST /v1/responses),
+OpenAI Chat Completions (POST /v1/chat/completions),
 Gemini (POST /v1/models/{model}:streamGenerateContent?alt=sse)
 What can be rehearsed:
 {titles}
@@ -57,6 +58,7 @@ def create_app(
             Route("/", stage.sign),
             Route("/v1/messages", stage.messages, methods=["POST"]),
             Route("/v1/responses", stage.responses, methods=["POST"]),
+            Route("/v1/chat/completions", stage.chat, methods=["POST"]),
             *(Route(f"/{version}{GEMINI}", stage.gemini, methods=["POST"]) for version in ("v1", "v1beta")),
         ],
         exception_handlers={HTTPException: _unknown_route},
@@ -73,6 +75,7 @@ class Stage:
         self.cache = PromptCache()
         self.gemini_cache = ImplicitCache()
         self.responses_cache = responses_cache.PromptCache()
+        self.chat_cache = responses_cache.PromptCache()
 
     async def sign(self, request: Request) -> Response:
         rehearsed = "\n".join(f"- {title}" for title in titles(self.scripts))
@@ -111,6 +114,23 @@ class Stage:
             return Response(json.dumps(response), media_type="application/json", headers=headers)
         spoiled = responses.numbered(responses.spoil(fault, events))
         frames = (responses.frame(event) async for event in self._paced(spoiled))
+        headers["cache-control"] = "no-cache"
+        return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
+
+    async def chat(self, request: Request) -> Response:
+        """POST /v1/chat/completions, the OpenAI Chat Completions dialect; its HTTP errors are those of Responses."""
+        fault = self.ordered.popleft() if self.ordered else None
+        headers = MARK | {"x-request-id": _request_id()}
+        try:
+            responses.refuse(fault)
+            asked, events = chat.answer(self.scripts, self.chat_cache, request.headers, await request.body())
+        except Denied as denied:
+            error = json.dumps({"error": denied.error()})
+            return Response(error, denied.status, headers | denied.headers, "application/json")
+        if not asked.stream:
+            completion = chat.whole([event async for event in self._paced(events)])
+            return Response(json.dumps(completion), media_type="application/json", headers=headers)
+        frames = (chat.frame(event) async for event in self._paced(chat.spoil(fault, events)))
         headers["cache-control"] = "no-cache"
         return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
 
