@@ -49,7 +49,7 @@ def serve(
     process = subprocess.Popen([sys.executable, "-m", "local.up", *arguments], env=environment, start_new_session=True)
     try:
         until = time.monotonic() + READY_WITHIN_S
-        wait_until(lambda: (folder / "local.json").exists(), process, until)
+        wait_until(lambda: announced(folder, process), process, until)
         address = find_server(folder)
         served = Served(process, folder, model, address, Api(address))
         if host:
@@ -58,6 +58,11 @@ def serve(
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+
+
+def announced(folder: Path, process: subprocess.Popen[bytes]) -> bool:
+    """Whether the address in the folder is this server's: one that was killed leaves its own."""
+    return (folder / "local.json").exists() and find_server(folder).pid == process.pid
 
 
 def wait_until(met: Any, process: subprocess.Popen[bytes], until: float) -> None:
