@@ -57,7 +57,9 @@ async def stop(process: asyncio.subprocess.Process) -> None:
 
 
 @contextlib.asynccontextmanager
-async def server(module: str, port: int, *arguments: str, log: Path, env: Mapping[str, str]) -> AsyncIterator[None]:
+async def server(
+    module: str, port: int, *arguments: str, log: Path, env: Mapping[str, str]
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """A server process that accepts connections on `port` while the block runs.
 
     Raises:
@@ -66,7 +68,7 @@ async def server(module: str, port: int, *arguments: str, log: Path, env: Mappin
     process = await start(module, *arguments, log=log, env=env)
     try:
         await asyncio.wait_for(accepts(port, lambda: _ended(process, module, log)), READY_WITHIN_S)
-        yield
+        yield process
     except TimeoutError as error:
         raise ChildFailed(f"{module} did not start within {READY_WITHIN_S:.0f} s; see {log}") from error
     finally:

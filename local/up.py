@@ -13,6 +13,7 @@ import os
 import secrets
 import signal
 import socket
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,10 +88,10 @@ def user_token(folder: Path) -> str:
 
 
 @contextlib.asynccontextmanager
-async def store_server(options: Options) -> AsyncIterator[None]:
+async def store_server(options: Options) -> AsyncIterator[Process | None]:
     """The store's address in the environment while the block runs; on AWS there is nothing to start."""
     if options.store == "aws":
-        yield
+        yield None
         return
     port = children.free_port()
     os.environ |= {
@@ -103,20 +104,20 @@ async def store_server(options: Options) -> AsyncIterator[None]:
     }
     log = options.folder / "logs" / "store.log"
     folder = str(options.folder / "store")
-    async with children.server("local.store_server", port, str(port), folder, log=log, env={}):
+    async with children.server("local.store_server", port, str(port), folder, log=log, env={}) as process:
         await asyncio.to_thread(stack.create, os.environ["DRAFTHAND_ENDPOINT_URL"])
-        yield
+        yield process
 
 
 @contextlib.asynccontextmanager
-async def rehearsal_server(options: Options) -> AsyncIterator[None]:
+async def rehearsal_server(options: Options) -> AsyncIterator[Process]:
     port = children.free_port()
     os.environ["DRAFTHAND_REHEARSAL_URL"] = f"http://127.0.0.1:{port}"
     arguments = ["--port", str(port), "--tokens-per-second", str(options.pace)]
     arguments += ["--scripts", str(options.rehearsals)] if options.rehearsals else []
     log = options.folder / "logs" / "rehearsal.log"
-    async with children.server("local.rehearsal", port, *arguments, log=log, env={}):
-        yield
+    async with children.server("local.rehearsal", port, *arguments, log=log, env={}) as process:
+        yield process
 
 
 async def keep_host(options: Options, model: Path, url: str) -> None:
@@ -184,7 +185,7 @@ async def up(options: Options) -> None:
     os.environ["DRAFTHAND_LOCAL_TOKEN_SHA256"] = hashlib.sha256(token.encode()).hexdigest()
     os.environ["DRAFTHAND_POLL_HOLD_S"] = "2"  # on loopback a poll costs nothing, and a stop is not kept waiting
     async with contextlib.AsyncExitStack() as running:
-        await asyncio.gather(
+        servers = await asyncio.gather(
             running.enter_async_context(store_server(options)),
             running.enter_async_context(rehearsal_server(options)),
         )
@@ -202,12 +203,17 @@ async def up(options: Options) -> None:
         write_address(options.folder, {"url": url, "token": token, "pid": os.getpid()})
         announce(options, model, url, token)
         host = asyncio.create_task(keep_host(options, model, url))
-        await asyncio.wait({serving, asyncio.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        lost = [asyncio.create_task(each.wait()) for each in servers if each is not None]
+        stop = asyncio.create_task(stopping.wait())
+        await asyncio.wait({serving, stop, *lost}, return_when=asyncio.FIRST_COMPLETED)
+        asked = stop.done()
         server.should_exit = True
         await serving
         host.cancel()
         await asyncio.wait({host})
         (options.folder / "local.json").unlink()
+        if not asked:
+            raise children.ChildFailed(f"a part of it was lost; see {options.folder / 'logs'}")
 
 
 def main() -> None:
@@ -216,7 +222,7 @@ def main() -> None:
         try:
             asyncio.run(up(options))
         except children.ChildFailed as error:
-            raise SystemExit(f"Drafthand did not start: {error}") from None
+            raise SystemExit(f"Drafthand has ended: {error}") from None
         except KeyboardInterrupt:
             raise SystemExit(130) from None
 

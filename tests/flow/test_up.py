@@ -1,11 +1,14 @@
 """Starting: what can't be started says so in one line and leaves nothing behind."""
 
+import os
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.flow.served import Served
+from tests.flow.served import Served, serve
+from tests.flow.test_kills import processes
 from tests.paths import ROOT
 
 
@@ -34,6 +37,16 @@ def test_a_second_server_on_one_folder_is_refused(served: Served) -> None:
     assert done.returncode == 1
     assert "Another server runs from" in done.stderr
     assert served.api.get("/models")["models"]
+
+
+def test_a_server_that_loses_its_store_says_so_and_ends_with_all_its_parts(model: Path, tmp_path: Path) -> None:
+    with serve(tmp_path / "state", model) as served:
+        parts = [pid for name in ("hosts.ifc", "local.rehearsal") for pid in processes(served, name)]
+
+        os.kill(processes(served, "local.store_server")[0], signal.SIGKILL)
+
+        assert served.process.wait(timeout=60) == 1
+        assert [pid for pid in parts if Path(f"/proc/{pid}").exists()] == []
 
 
 def test_a_demo_of_a_file_that_is_not_there_touches_nothing(tmp_path: Path) -> None:
