@@ -108,7 +108,7 @@ def test_a_read_only_session_looks_but_does_not_change(served: Served, sample: P
 def test_the_eight_doors_of_level_2_of_a_real_model(tmp_path: Path) -> None:
     original = shared("ifc", "Duplex_A_20110907.ifc")
     model = tmp_path / "duplex.ifc"
-    shutil.copy(original, model)
+    shutil.copyfile(original, model)
 
     with serve(tmp_path / "state", model) as served:
         chunks = served.run(ASK)
