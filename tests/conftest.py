@@ -6,6 +6,14 @@ from drafthand.store import Store
 from tests import stores
 
 
+WHOLE_SERVERS = ("tests/flow", "tests/browser")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of whole servers first: they are the longest, and so the workers end together."""
+    items.sort(key=lambda item: not item.nodeid.startswith(WHOLE_SERVERS))
+
+
 @pytest.fixture(scope="session")
 def moto_url() -> Iterator[str]:
     with stores.moto() as url:
