@@ -5,7 +5,6 @@ from drafthand.store import Store
 
 from tests import stores
 
-
 WHOLE_SERVERS = ("tests/flow", "tests/browser")
 
 
