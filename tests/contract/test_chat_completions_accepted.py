@@ -81,7 +81,7 @@ def body(transcript: Sequence[Message], **changes: Any) -> dict[str, Any]:
     return build_request(transcript, TOOLS, TurnSettings(spec, "You are Drafthand.", 4000, PICTURES))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(transcripts())
 def test_every_transcript_is_taken(transcript: Sequence[Message]) -> None:
     problem = problem_of(parse(json.dumps(body(transcript)).encode()))
@@ -89,7 +89,7 @@ def test_every_transcript_is_taken(transcript: Sequence[Message]) -> None:
     assert problem is None, problem.message
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(transcripts())
 def test_mistral_gets_the_order_and_the_ids_it_wants(transcript: Sequence[Message]) -> None:
     messages = body(transcript, call_ids="alnum9")["messages"]
@@ -104,7 +104,7 @@ def test_mistral_gets_the_order_and_the_ids_it_wants(transcript: Sequence[Messag
     assert all(re.fullmatch(r"[a-zA-Z0-9]{9}", call_id) for call_id in asked)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(transcripts())
 def test_a_model_that_wants_its_reasoning_back_gets_some_with_every_message(transcript: Sequence[Message]) -> None:
     messages = body(transcript, reasoning_field="reasoning_content")["messages"]

@@ -94,7 +94,7 @@ async def ask(spec: ModelSpec, transcript: list[Message]) -> Turn:
 
 
 @pytest.mark.parametrize("spec", REHEARSED, ids=lambda spec: spec.dialect)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(transcript=transcripts())
 async def test_a_strict_vendor_takes_it(spec: ModelSpec, transcript: list[Message]) -> None:
     turn = await ask(spec, transcript)

@@ -74,7 +74,7 @@ def transcripts(draw: st.DrawFn) -> Sequence[Message]:
     return messages
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(transcripts(), st.booleans())
 def test_every_transcript_is_taken(transcript: Sequence[Message], pictures_in_results: bool) -> None:
     spec = SPEC.model_copy(update={"pictures_in_results": pictures_in_results})

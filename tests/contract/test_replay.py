@@ -72,7 +72,7 @@ def test_chunks_are_printed_as_json_lines(tmp_path: Path) -> None:
     assert kinds == ["Message", "ToolInputDelta", "ToolInputDelta", "ToolInputDelta"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 async def test_a_stream_cut_anywhere_is_an_error_and_hands_on_no_call(data: st.DataObject) -> None:
     whole = stream().encode()
