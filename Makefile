@@ -1,5 +1,7 @@
 # Every target installs what it needs first. PYTHON is only used to make the environment.
 PYTHON ?= python3
+# Installing is waiting: for registries side by side.
+MAKEFLAGS += -j4
 BIN := .venv/bin
 UV := $(BIN)/uv pip
 NODE_MIN := 20.19.0

@@ -16,7 +16,8 @@ from pydantic import BaseModel, Field
 app = make_resolver()
 
 LOOK_EVERY_S = 0.25
-BUSY_POLL_S = 5.0
+BEAT_S = 5.0
+"""How long the heartbeat of a busy host is held: it is answered at once when its command is no longer wanted."""
 UPLOAD_MAX_BYTES = 200_000_000
 
 
@@ -49,8 +50,9 @@ def post_poll() -> Response[str]:
     facts = {"application": poll.application.model_dump(), "document": document, "busy_since": poll.busy_since}
     store.hosts.seen(host, **facts)
     if poll.busy_since is not None:
-        cancelled = poll.command_id is not None and not rendezvous.wanted(store, host, poll.command_id)
-        return _told(None, BUSY_POLL_S, cancelled=cancelled)
+        hold_s = min(BEAT_S, services().settings.poll_hold_s)
+        cancelled = poll.command_id is not None and _withdrawn(store, host, poll.command_id, hold_s)
+        return _told(None, BEAT_S - hold_s, cancelled=cancelled)
     # A host that has just come is answered at once: so it knows that it is connected.
     hold_s = services().settings.poll_hold_s if host.online(now()) else 0.0
     return _told(_wait_for_command(store, host, hold_s), 0.0, cancelled=False)
@@ -64,6 +66,16 @@ def _wait_for_command(store: Store, host: Host, hold_s: float) -> dict[str, Any]
             return None
         time.sleep(LOOK_EVERY_S)
     return command.model_dump(mode="json")
+
+
+def _withdrawn(store: Store, host: Host, call_id: str, hold_s: float) -> bool:
+    """Whether the host's command is no longer wanted; waits `hold_s` seconds for that to happen."""
+    until = now() + hold_s
+    while rendezvous.wanted(store, host, call_id):
+        if now() > until:
+            return False
+        time.sleep(LOOK_EVERY_S)
+    return True
 
 
 def _told(command: dict[str, Any] | None, next_poll_s: float, *, cancelled: bool) -> Response[str]:

@@ -18,8 +18,9 @@ from hosts.runtime.outbox import Outbox, Stopped, Unauthorized, backoff
 from hosts.runtime.transport import TransportError
 
 POLL_TIMEOUT_S = 35.0  # the server holds an idle poll for up to 20 s
-HEARTBEAT_TIMEOUT_S = 10.0
-HEARTBEAT_EVERY_S = 5.0
+HEARTBEAT_TIMEOUT_S = 15.0  # the server holds a heartbeat for up to 5 s
+FIRST_BEAT_AFTER_S = 0.5  # most commands are done by then
+AFTER_CANCEL_S = 1.0  # a host that is being stopped goes on saying that it is there
 PAUSE_AFTER_NONSENSE_S = 1.0
 
 
@@ -31,13 +32,12 @@ class Link(object):
         on_connected: called once, when the server has answered this host's first poll.
     """
 
-    def __init__(self, host, journal, transport, log, on_connected, heartbeat_s=HEARTBEAT_EVERY_S):
+    def __init__(self, host, journal, transport, log, on_connected):
         self._host = host
         self._journal = journal
         self._transport = transport
         self._log = log
         self._on_connected = on_connected
-        self._heartbeat_s = heartbeat_s
         self._stopping = threading.Event()
         self._outbox = Outbox(journal, transport, self._stopping.wait, log)
 
@@ -110,7 +110,7 @@ class Link(object):
             self._log("A command was ignored: %s" % error)
             self._stopping.wait(PAUSE_AFTER_NONSENSE_S)
             return
-        with _Heartbeat(self._transport, self._presence, self._host.cancel, command["id"], self._heartbeat_s):
+        with _Heartbeat(self._transport, self._presence, self._host.cancel, command["id"]):
             if not known:
                 self._journal.finish(command["id"], self._execute(command))
             self._outbox.deliver(command["id"])
@@ -136,12 +136,11 @@ class Link(object):
 class _Heartbeat(object):
     """Tells the server that the host is alive and working, and the host when the server cancels."""
 
-    def __init__(self, transport, presence, cancel, command_id, every_s):
+    def __init__(self, transport, presence, cancel, command_id):
         self._transport = transport
         self._presence = presence
         self._cancel = cancel
         self._command_id = command_id
-        self._every_s = every_s
         self._busy_since = time.time()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._beat)
@@ -155,11 +154,22 @@ class _Heartbeat(object):
         self._done.set()
 
     def _beat(self):
-        while not self._done.wait(self._every_s):
-            try:
-                presence = self._presence(self._busy_since, self._command_id)
-                answer = self._transport.post("/api/hosts/poll", presence, HEARTBEAT_TIMEOUT_S)[1]
-            except TransportError:
-                continue  # the next beat tries again; the main line reports a server that is gone
-            if answer and answer.get("cancelled") and not self._done.is_set():
+        pause, failures = FIRST_BEAT_AFTER_S, 0
+        while not self._done.wait(pause):
+            answer = self._tell()
+            if answer is None:
+                failures += 1
+                pause = backoff(failures)
+                continue
+            failures, pause = 0, answer.get("next_poll_s") or 0
+            if answer.get("cancelled") and not self._done.is_set():
                 self._cancel(self._command_id)
+                pause = AFTER_CANCEL_S
+
+    def _tell(self):
+        """One beat; None where the server is not there: the main line reports that."""
+        try:
+            presence = self._presence(self._busy_since, self._command_id)
+            return self._transport.post("/api/hosts/poll", presence, HEARTBEAT_TIMEOUT_S)[1]
+        except TransportError:
+            return None

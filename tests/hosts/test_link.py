@@ -58,7 +58,7 @@ def host() -> PlainHost:
 def linked(host: PlainHost, journal: Journal, cloud: FakeCloud) -> Iterator[list[str]]:
     """A link at work in a thread; yields what it logs and that it connected."""
     said: list[str] = []
-    link = Link(host, journal, Transport(cloud.url, TOKEN), said.append, lambda: said.append("connected"), 0.02)
+    link = Link(host, journal, Transport(cloud.url, TOKEN), said.append, lambda: said.append("connected"))
     thread = threading.Thread(target=link.run)
     thread.start()
     try:
