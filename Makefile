@@ -1,6 +1,6 @@
 # Every target installs what it needs first. PYTHON is only used to make the environment.
 PYTHON ?= python3
-# Installing is waiting: for registries side by side.
+# Installing waits for registries: side by side.
 MAKEFLAGS += -j4
 BIN := .venv/bin
 UV := $(BIN)/uv pip

@@ -160,6 +160,8 @@ def demo(
     copy = folder / "demo.ifc"
     if model is not None and not model.is_file():
         fail(f"There is no file {model}.", 2)
+    if model is not None and b"ISO-10303-21" not in model.read_bytes()[:1000]:
+        fail(f"{model} is not an IFC file in STEP format.", 2)
     if model is not None and model.resolve() != copy.resolve():
         copy.write_bytes(model.read_bytes())
     arguments = ["--port", "0", "--folder", str(folder), "--pace", str(pace)]

@@ -139,9 +139,15 @@ def _script_of(partial: bytes) -> str:
         return ""
     if isinstance(value.get("code"), str):
         return value["code"]
-    edits = [edit for edit in value.get("edits") or [] if "replacement" in edit]
-    shown = [f"# lines {each.get('start_line')} to {each.get('end_line')}:\n{each['replacement']}" for each in edits]
-    return "\n".join(shown)
+    return "\n".join(_edit_shown(edit) for edit in value.get("edits") or [] if "replacement" in edit)
+
+
+def _edit_shown(edit: dict[str, Any]) -> str:
+    """The fields come in the order in which the model writes them."""
+    where = (
+        f"# lines {edit['start_line']} to {edit['end_line']}:\n" if {"start_line", "end_line"} <= edit.keys() else ""
+    )
+    return where + edit["replacement"]
 
 
 def report_table(report: dict[str, Any]) -> Table:

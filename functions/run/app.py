@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -117,8 +118,8 @@ async def _body(request: Request) -> StartRun:
 
 def _number(request: Request, name: str, default: str) -> int:
     value = request.query_params.get(name, default)
-    if not value.isascii() or not value.isdigit():
-        raise CallerError(400, "Not a number", f"{name} must be a whole number from 0 up, not {value!r}.", name)
+    if not re.fullmatch(r"[0-9]{1,15}", value):
+        raise CallerError(400, "Not a number", f"{name} must be a whole number from 0 up, not {value[:40]!r}.", name)
     return int(value)
 
 

@@ -50,21 +50,21 @@ def test_a_request_that_cannot_be_taken_is_told_why(
     assert served.api.get("/sessions") == sessions, "a refused request leaves nothing behind"
 
 
-@pytest.mark.parametrize(
-    "path", ["/runs/run_none/events", "/sessions/ses_none", "/scripts/00", "/results/00", "/nowhere"]
-)
-def test_what_is_not_there_is_a_problem_document(served: Served, path: str) -> None:
-    answer = served.http.get(path)
+@pytest.mark.parametrize("name", ["00", "x" * 3000])
+@pytest.mark.parametrize("path", ["/runs/{}/events", "/sessions/{}", "/scripts/{}", "/results/{}", "/nowhere/{}"])
+def test_what_is_not_there_is_a_problem_document(served: Served, path: str, name: str) -> None:
+    answer = served.http.get(path.format(name))
 
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_range_that_is_no_number_is_told_why(served: Served) -> None:
+@pytest.mark.parametrize("offset", ["-1", "1e3", "9" * 5000])
+def test_a_range_that_is_no_number_is_told_why(served: Served, offset: str) -> None:
     chunks = served.run("What is in this model?")
     url = kinds(chunks, "tool_result")[0]["output_url"].removeprefix("/api")
 
-    answer = served.http.get(url, params={"offset": "-1"})
+    answer = served.http.get(url, params={"offset": offset})
 
     assert answer.status_code == 400
     assert answer.json()["field"] == "offset"

@@ -6,6 +6,7 @@ Nothing here is ever overwritten with other bytes, and a hash that somebody else
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
 UPLOAD_VALID_S = 900
+SHA256 = re.compile(r"[0-9a-f]{64}")
 _ONE_YEAR = "private, max-age=31536000, immutable"
 
 
@@ -48,6 +50,9 @@ class Blobs:
         return sha256
 
     def head(self, owner: str, sha256: str) -> BlobInfo | None:
+        """What lies under a hash; None where nothing does, as under what is no hash."""
+        if not SHA256.fullmatch(sha256):
+            return None
         try:
             answer = self.client.head_object(Bucket=self.bucket, Key=self._key(owner, sha256))
         except ClientError as error:

@@ -28,7 +28,6 @@ class Host(BaseModel):
     document: dict[str, str] | None = None
     last_seen_at: float = 0
     busy_since: float | None = None
-    busy_with: str | None = None
 
     def online(self, at: float) -> bool:
         return at - self.last_seen_at < ONLINE_S

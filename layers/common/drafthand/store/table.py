@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 Item = dict[str, Any]
+PK_MAX_BYTES, SK_MAX_BYTES = 2048, 1024
+"""DynamoDB's limits of a partition and a sort key."""
 
 
 class _Absent:
@@ -79,6 +81,9 @@ class Table:
         self.name = name
 
     def get(self, pk: str, sk: str, *, consistent: bool = True) -> Item | None:
+        """The item; None where there is none, as under a key longer than DynamoDB takes."""
+        if len(pk.encode()) > PK_MAX_BYTES or len(sk.encode()) > SK_MAX_BYTES:
+            return None
         answer = self.client.get_item(TableName=self.name, Key=_encode({"pk": pk, "sk": sk}), ConsistentRead=consistent)
         return _decode(answer["Item"]) if "Item" in answer else None
 
