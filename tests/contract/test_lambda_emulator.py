@@ -91,9 +91,11 @@ def invoke(address: str, path: str, token: str, body: Any) -> tuple[int, dict[st
 def test_a_host_polls_uploads_and_answers_through_the_emulated_functions(store: Store) -> None:
     session = make_session(store)
     run = make_run(store, session)
-    host_id, token = store.hosts.create("ann")
+    _, token = store.hosts.create("ann")
+    host = store.hosts.by_token(token)
+    assert host is not None
     command = Command(id="call_1", run=run.id, session=session.id, mode="read", script="print(1)")
-    call = rendezvous.dispatch(store, command, "ann", host_id)
+    call = rendezvous.dispatch(store, command, host)
     poll = {"document": {"id": "d", "title": "a.ifc", "version": "1"}, "application": {"name": "ifc", "version": "1"}}
     error = {"type": "OSError", "message": "no file named \udcff", "line": 1}
     result = HostResult(id="call_1", outcome="failed", stdout="1\n").model_dump(mode="json") | {"error": error}

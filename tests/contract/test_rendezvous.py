@@ -33,7 +33,7 @@ def ready(store: Store, call_id: str = "call_1") -> tuple[Host, Command]:
 def test_a_dispatched_command_reaches_its_host_and_the_answer_comes_back(any_store: Store) -> None:
     host, command = ready(any_store)
 
-    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    call = rendezvous.dispatch(any_store, command, host)
     claimed = rendezvous.claim(any_store, host)
     taken = rendezvous.answer(any_store, host, command.run, RESULT)
 
@@ -45,34 +45,34 @@ def test_a_dispatched_command_reaches_its_host_and_the_answer_comes_back(any_sto
 def test_a_second_command_finds_the_slot_taken_until_the_first_is_answered(any_store: Store) -> None:
     host, command = ready(any_store)
     second = command.model_copy(update={"id": "call_2"})
-    rendezvous.dispatch(any_store, command, "ann", host.id)
+    rendezvous.dispatch(any_store, command, host)
 
     with pytest.raises(rendezvous.SlotTaken):
-        rendezvous.dispatch(any_store, second, "ann", host.id)
+        rendezvous.dispatch(any_store, second, host)
     rendezvous.claim(any_store, host)
     rendezvous.answer(any_store, host, command.run, RESULT)
-    rendezvous.dispatch(any_store, second, "ann", host.id)
+    rendezvous.dispatch(any_store, second, host)
 
     assert rendezvous.claim(any_store, host) == second
 
 
 def test_a_lost_claim_is_claimed_again_and_gets_the_same_command(any_store: Store) -> None:
     host, command = ready(any_store)
-    rendezvous.dispatch(any_store, command, "ann", host.id)
+    rendezvous.dispatch(any_store, command, host)
 
     assert rendezvous.claim(any_store, host) == rendezvous.claim(any_store, host) == command
 
 
 def test_no_command_is_claimed_by_another_host(any_store: Store) -> None:
     host, command = ready(any_store)
-    rendezvous.dispatch(any_store, command, "ann", host.id)
+    rendezvous.dispatch(any_store, command, host)
 
     assert rendezvous.claim(any_store, make_host(any_store)) is None
 
 
 def test_the_same_answer_again_is_the_same(any_store: Store) -> None:
     host, command = ready(any_store)
-    rendezvous.dispatch(any_store, command, "ann", host.id)
+    rendezvous.dispatch(any_store, command, host)
 
     answers = [rendezvous.answer(any_store, host, command.run, RESULT) for _ in range(3)]
 
@@ -81,7 +81,7 @@ def test_the_same_answer_again_is_the_same(any_store: Store) -> None:
 
 def test_another_answer_is_refused_and_the_first_one_stands(any_store: Store) -> None:
     host, command = ready(any_store)
-    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    call = rendezvous.dispatch(any_store, command, host)
     rendezvous.answer(any_store, host, command.run, RESULT)
 
     with pytest.raises(CallerError) as refused:
@@ -94,7 +94,7 @@ def test_another_answer_is_refused_and_the_first_one_stands(any_store: Store) ->
 
 def test_two_different_answers_at_once_leave_one(any_store: Store) -> None:
     host, command = ready(any_store)
-    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    call = rendezvous.dispatch(any_store, command, host)
     outcomes: list[str] = []
 
     def post(text: str) -> None:
@@ -125,7 +125,7 @@ def test_an_answer_to_an_unknown_call_is_not_found(any_store: Store, run_id: str
 
 def test_a_strange_host_learns_nothing_of_a_call(any_store: Store) -> None:
     host, command = ready(any_store)
-    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    call = rendezvous.dispatch(any_store, command, host)
 
     with pytest.raises(CallerError) as refused:
         rendezvous.answer(any_store, make_host(any_store, "eve"), command.run, RESULT)
@@ -139,7 +139,7 @@ def test_a_strange_host_learns_nothing_of_a_call(any_store: Store) -> None:
 @pytest.mark.parametrize("end", ["cancelled", "expired"])
 def test_an_answer_after_the_end_is_kept_as_late(any_store: Store, end: str) -> None:
     host, command = ready(any_store)
-    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    call = rendezvous.dispatch(any_store, command, host)
     rendezvous.claim(any_store, host)
 
     rendezvous.end(any_store, call, end)
@@ -154,7 +154,7 @@ def test_an_answer_after_the_end_is_kept_as_late(any_store: Store, end: str) -> 
 
 def test_a_late_commit_is_handed_out_once_to_be_told(any_store: Store) -> None:
     host, command = ready(any_store)
-    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    call = rendezvous.dispatch(any_store, command, host)
     rendezvous.end(any_store, call, "cancelled")
     rendezvous.answer(any_store, host, command.run, RESULT)
 
@@ -166,19 +166,19 @@ def test_a_late_commit_is_handed_out_once_to_be_told(any_store: Store) -> None:
 
 def test_a_cancelled_call_frees_its_host_and_is_not_claimed(any_store: Store) -> None:
     host, command = ready(any_store)
-    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    call = rendezvous.dispatch(any_store, command, host)
     assert rendezvous.wanted(any_store, host, call.id)
 
     rendezvous.end(any_store, call, "cancelled")
 
     assert rendezvous.claim(any_store, host) is None
     assert not rendezvous.wanted(any_store, host, call.id)
-    rendezvous.dispatch(any_store, command.model_copy(update={"id": "call_2"}), "ann", host.id)
+    rendezvous.dispatch(any_store, command.model_copy(update={"id": "call_2"}), host)
 
 
 def test_the_end_of_an_answered_call_changes_nothing(any_store: Store) -> None:
     host, command = ready(any_store)
-    call = rendezvous.dispatch(any_store, command, "ann", host.id)
+    call = rendezvous.dispatch(any_store, command, host)
     rendezvous.answer(any_store, host, command.run, RESULT)
 
     rendezvous.end(any_store, call, "cancelled")
@@ -190,7 +190,7 @@ def test_the_end_of_an_answered_call_changes_nothing(any_store: Store) -> None:
 
 async def test_the_waiter_sees_the_claim_and_then_the_answer(store: Store) -> None:
     host, command = ready(store)
-    call = rendezvous.dispatch(store, command, "ann", host.id)
+    call = rendezvous.dispatch(store, command, host)
     await asyncio.to_thread(rendezvous.claim, store, host)
     seen = []
 
@@ -204,7 +204,7 @@ async def test_the_waiter_sees_the_claim_and_then_the_answer(store: Store) -> No
 
 async def test_a_call_that_nobody_claims_expires(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     host, command = ready(store)
-    call = rendezvous.dispatch(store, command, "ann", host.id)
+    call = rendezvous.dispatch(store, command, host)
     monkeypatch.setattr(rendezvous, "CLAIM_WITHIN_S", 0.0)
 
     seen = [current.status async for current in rendezvous.watch(store, call)]

@@ -8,6 +8,7 @@ from drafthand.chunks import ChunkType, StreamChunk, Usage
 from drafthand.conversation import Conversation
 from drafthand.errors import VendorError
 from drafthand.model import TurnSettings
+from drafthand.session import Progress
 from drafthand.store import Store
 from drafthand.tools import AUTOMATE
 from drafthand.transcript import Text, ToolCall, Turn
@@ -51,7 +52,7 @@ async def play(
     client = FailingClient(*attempts)
     turns = ModelTurns(conversation, lambda: client, models()["rehearsal"], "system", sleep)
     turn = turns.new_turn()
-    return [each async for each in turns.stream_turn(turn, 1)], turn, slept
+    return [each async for each in turns.stream_turn(turn)], turn, slept
 
 
 async def test_an_overloaded_vendor_is_asked_again_after_a_shown_wait(store: Store) -> None:
@@ -129,11 +130,11 @@ class CuttingClient:
 async def judge(store: Store, needs: int) -> tuple[CuttingClient, Turn, list[StreamChunk]]:
     """A turn that follows a committed automation."""
     session = store.sessions.append(make_session(store), said("hi"))
-    session = store.sessions.update(session, last_tool=AUTOMATE, last_automation="committed")
+    session = store.sessions.update(session, progress=Progress(last_tool=AUTOMATE, last_automation="committed"))
     client, spec = CuttingClient(needs), models()["rehearsal"]
     turns = ModelTurns(await Conversation.open(store, session), lambda: client, spec, "system")
     turn = turns.new_turn()
-    return client, turn, [each async for each in turns.stream_turn(turn, 1)]
+    return client, turn, [each async for each in turns.stream_turn(turn)]
 
 
 async def test_a_turn_that_judges_a_report_has_the_light_budget(store: Store) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from drafthand.chunks import ChunkType, StreamChunk, Usage
-from drafthand.loop import MAX_TURNS, Progress, RunFailed, run_agentic_loop
-from drafthand.session import Session
+from drafthand.loop import TURNS_BEYOND, RunFailed, run_agentic_loop
+from drafthand.session import Limits, Progress, Session
 from drafthand.transcript import Message, Text, ToolCall, ToolResult, Turn
 
 Answer = tuple[str, list[str], str]
@@ -24,7 +24,7 @@ class WrittenModel:
     def new_turn(self) -> Turn:
         return Turn(vendor="v", model="m")
 
-    async def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
+    async def stream_turn(self, turn: Turn) -> AsyncIterator[StreamChunk]:
         text, calls, stop = self.answers.pop(0)
         yield StreamChunk(type=ChunkType.MESSAGE, content=text)
         turn.parts += [Text(text=text)]
@@ -47,23 +47,25 @@ class WrittenHand:
     def __init__(self) -> None:
         self.executed: list[str] = []
 
-    def execute(self, call: ToolCall, progress: Progress) -> WrittenExecution:
+    def execute(self, call: ToolCall) -> WrittenExecution:
         return WrittenExecution(call, self.executed)
 
 
 class WrittenTranscript:
     def __init__(self) -> None:
         facts = {"title": "t", "model": "m", "host_id": None, "created_at": 0, "updated_at": 0}
-        self.session = Session(id="s", owner="o", **facts)
+        self.session = Session(id="s", owner="o", limits=Limits(turns=3), **facts)
         self.messages = [Message(role="user", parts=(Text(text="go"),))]
 
-    async def append(self, message: Message) -> None:
+    async def append(self, message: Message, progress: Progress | None = None) -> None:
         self.messages.append(message)
+        if progress is not None:
+            self.session = self.session.model_copy(update={"progress": progress})
 
 
 async def play(*answers: Answer) -> tuple[list[StreamChunk], WrittenTranscript, WrittenHand]:
     transcript, hand = WrittenTranscript(), WrittenHand()
-    chunks = [chunk async for chunk in run_agentic_loop(transcript, WrittenModel(*answers), hand, Progress())]
+    chunks = [chunk async for chunk in run_agentic_loop(transcript, WrittenModel(*answers), hand)]
     return chunks, transcript, hand
 
 
@@ -98,18 +100,18 @@ async def test_an_answer_that_is_none_ends_the_run_and_is_not_kept(stop: str) ->
     transcript = WrittenTranscript()
 
     with pytest.raises(RunFailed):
-        async for _ in run_agentic_loop(transcript, WrittenModel(("no", ["call_1"], stop)), WrittenHand(), Progress()):
+        async for _ in run_agentic_loop(transcript, WrittenModel(("no", ["call_1"], stop)), WrittenHand()):
             pass
 
     assert [message.role for message in transcript.messages] == ["user"]
 
 
-async def test_a_model_that_goes_in_circles_is_stopped() -> None:
-    model = WrittenModel(*[("again", ["call_1"], "tool_calls")] * (MAX_TURNS + 1))
+async def test_a_model_that_calls_on_after_its_limits_is_stopped() -> None:
+    model = WrittenModel(*[("again", ["call_1"], "tool_calls")] * 100)
     hand = WrittenHand()
 
-    with pytest.raises(RunFailed, match="What was committed stays"):
-        async for _ in run_agentic_loop(WrittenTranscript(), model, hand, Progress()):
+    with pytest.raises(RunFailed, match="did not come to an end within 3 turns"):
+        async for _ in run_agentic_loop(WrittenTranscript(), model, hand):
             pass
 
-    assert len(hand.executed) == MAX_TURNS
+    assert len(hand.executed) == 3 + TURNS_BEYOND

@@ -1,7 +1,13 @@
 from typing import Any
 
+import pytest
+from drafthand.capabilities import CAPABILITIES
 from drafthand.commands import Changed, HostResult, ScriptError
-from drafthand.results import STDOUT_FOR_MODEL, capped, for_model, summary_line
+from drafthand.results import for_model, report_lines, summary_line
+from hypothesis import given
+from hypothesis import strategies as st
+
+IFC = CAPABILITIES["ifc"]
 
 
 def report(rows: int, category: str = "IfcDoor") -> dict[str, Any]:
@@ -19,7 +25,8 @@ def report(rows: int, category: str = "IfcDoor") -> dict[str, Any]:
         for number in range(1, rows + 1)
     ]
     example = {"id": 1, "name": "Door 1"}
-    groups = [{"category": category, "change": "modified", "count": rows, "example": example}]
+    changes = [{"property": "Tag", "before": "(various)", "after": "(various)"}]
+    groups = [{"category": category, "change": "modified", "count": rows, "example": example, "changes": changes}]
     return {"elements": elements, "groups": groups, "unresolved": 0}
 
 
@@ -28,7 +35,7 @@ def committed(count: int) -> HostResult:
 
 
 def test_up_to_fifteen_elements_are_named_one_by_one() -> None:
-    text = for_model(committed(15), "", report(15), None)
+    text = for_model(committed(15), "", report(15), None, IFC)
 
     assert text.startswith("outcome: committed\n")
     assert "changed: 15 modified, 0 added, 0 deleted" in text
@@ -36,15 +43,16 @@ def test_up_to_fifteen_elements_are_named_one_by_one() -> None:
 
 
 def test_above_fifteen_groups_are_counted_with_an_example() -> None:
-    text = for_model(committed(4000), "", report(4000), None)
+    text = for_model(committed(4000), "", report(4000), None, IFC)
 
-    assert '- modified 4000 x IfcDoor, for example #1 "Door 1"' in text
+    assert "changed: 4000 modified, 0 added, 0 deleted" in text
+    assert "- modified 4,000 x IfcDoor (Tag: '(various)' -> '(various)'), for example #1 \"Door 1\"" in text
     assert "Door 2" not in text
-    assert len(text) < 300
+    assert len(text) < 400
 
 
 def test_a_commit_that_changed_nothing_says_so() -> None:
-    assert "0 element(s) changed." in for_model(committed(0), "", report(0), None)
+    assert "0 element(s) changed." in for_model(committed(0), "", report(0), None, IFC)
 
 
 def test_a_failed_script_is_shown_about_the_line_at_fault() -> None:
@@ -52,7 +60,7 @@ def test_a_failed_script_is_shown_about_the_line_at_fault() -> None:
     error = ScriptError(type="TypeError", message="got an unexpected keyword 'attribute'", line=23)
     result = HostResult(id="c", outcome="failed", error=error)
 
-    text = for_model(result, "before\n", None, script)
+    text = for_model(result, "before\n", None, script, IFC)
 
     assert "error: TypeError: got an unexpected keyword 'attribute' (line 23)" in text
     assert "nothing was changed" in text
@@ -62,15 +70,75 @@ def test_a_failed_script_is_shown_about_the_line_at_fault() -> None:
     assert "changed:" not in text
 
 
-def test_a_long_output_keeps_head_and_tail_and_tells_the_true_totals() -> None:
-    text = "".join(f"row {number}\n" for number in range(60_112))
+names = st.text(max_size=80) | st.just("x" * 300)
+values = st.none() | st.floats() | names
+changes = st.lists(st.fixed_dictionaries({"property": names, "before": values, "after": values}), max_size=30)
 
-    short = capped(text)
 
-    assert len(short) < STDOUT_FOR_MODEL + 200
-    assert short.startswith("row 0\n")
-    assert short.endswith("row 60111\n")
-    assert f"{len(text):,} characters in 60,113 lines in all" in short
+@st.composite
+def reports(draw: st.DrawFn) -> tuple[dict[str, Any], int]:
+    """Any report, of few or of many elements whose names and values were made by somebody who wants our attention."""
+    row = st.fixed_dictionaries(
+        {
+            "id": st.integers(1, 10**9),
+            "change": st.just("modified"),
+            "category": names,
+            "name": names,
+            "tag": names,
+            "level": names,
+            "type": names,
+            "changes": changes,
+        }
+    )
+    elements = draw(st.lists(row, max_size=20))
+    example = st.fixed_dictionaries({"id": st.integers(1, 10**9), "name": names})
+    group = st.fixed_dictionaries(
+        {"category": names, "change": st.just("modified"), "count": st.integers(1, 9), "example": example}
+        | {"changes": changes}
+    )
+    return {
+        "elements": elements,
+        "groups": draw(st.lists(group, max_size=60)),
+        "unresolved": draw(st.integers(0, 5)),
+    }, max(len(elements), 1)
+
+
+@given(reports())
+def test_no_report_costs_the_model_more_than_2_000_characters(drawn: tuple[dict[str, Any], int]) -> None:
+    found, count = drawn
+
+    lines = report_lines(committed(count), found, IFC)
+
+    assert sum(len(line) + 1 for line in lines) < 2_000
+    assert all("\n" not in line for line in lines)
+    assert lines[0] == f"changed: {count} modified, 0 added, 0 deleted"
+
+
+def test_many_groups_are_told_as_far_as_there_is_room_and_the_rest_counted() -> None:
+    found = report(0)
+    example = {"id": 7, "name": "thing"}
+    found["groups"] = [
+        {"category": f"IfcKind{number}", "change": "added", "count": 9, "example": example, "changes": []}
+        for number in range(200)
+    ]
+
+    lines = report_lines(committed(1800), found, IFC)
+
+    assert lines[1] == '- added 9 x IfcKind0, for example #7 "thing"'
+    assert lines[-1] == f"- and {200 - (len(lines) - 2)} more group(s) of changes"
+
+
+def test_what_could_not_be_resolved_is_counted() -> None:
+    text = for_model(committed(3), "", report(1) | {"unresolved": 2}, None, IFC)
+
+    assert "unresolved: 2 changed id(s)" in text
+
+
+@pytest.mark.parametrize(("category", "said"), [("IfcProject", True), ("IfcDoor", False)])
+def test_a_change_of_something_protected_is_said(category: str, said: bool) -> None:
+    text = for_model(committed(1), "", report(1, category), None, IFC)
+
+    assert ("Put that back unless the user asked for it" in text) is said
 
 
 def test_a_person_is_told_what_state_the_document_is_in() -> None:

@@ -142,12 +142,16 @@ class ReportRow(_Wire):
 
 
 class ReportGroup(_Wire):
-    """Elements of one category that changed alike; `example` is {id, name} of one of them."""
+    """Elements of one category that changed in the same properties; `example` is {id, name} of one of them.
+
+    `changes` holds {property, before, after}: the values that all have in common, "(various)" for others.
+    """
 
     category: str
     change: Literal["added", "modified", "deleted"]
     count: int
     example: dict[str, Any]
+    changes: list[dict[str, Any]] = Field(default_factory=list)
 
 
 class Report(_Wire):

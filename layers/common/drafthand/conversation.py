@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from drafthand.session import Session
+from drafthand.session import Progress, Session
 from drafthand.store import Store
 from drafthand.threads import settled
 from drafthand.transcript import ImageRef, Message
@@ -21,13 +21,16 @@ class Conversation:
     async def open(cls, store: Store, session: Session) -> Conversation:
         return cls(store, session, await asyncio.to_thread(store.sessions.messages, session))
 
-    async def append(self, message: Message) -> None:
+    async def append(self, message: Message, progress: Progress | None = None) -> None:
         """Append to the stored transcript first, so that memory never holds what the store doesn't.
+
+        `progress` is set in the same write: counters are always those of the transcript.
 
         Raises:
             ConditionFailed: another process appended to this session.
         """
-        self.session = await settled(self.store.sessions.append, self.session, message)
+        changes = {} if progress is None else {"progress": progress}
+        self.session = await settled(lambda: self.store.sessions.append(self.session, message, **changes))
         self.messages.append(message)
 
     async def update(self, **changes: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from drafthand.tools import ScriptEdit
 
 
@@ -41,6 +43,30 @@ REGION_LINES = 8
 def numbered_region(script: str, line: int, around: int = REGION_LINES) -> str:
     """The lines about `line` (1-based), each with its number, as they are shown to the model."""
     lines = split_lines(script)
-    first, last = max(1, line - around), min(len(lines), line + around)
+    return _numbered(lines, max(1, line - around), min(len(lines), line + around))
+
+
+def numbered_edits(merged: str, edits: list[ScriptEdit], around: int = 3) -> str:
+    """The merged script around each edit, with its new line numbers; regions that touch are shown as one."""
+    lines = split_lines(merged)
+    regions: list[tuple[int, int]] = []
+    shift = 0
+    for edit in sorted(edits, key=lambda each: (each.start_line, each.end_line)):
+        added = len(split_lines(edit.replacement))
+        start = edit.start_line + shift
+        first, last = max(1, start - around), min(len(lines), start + added - 1 + around)
+        if regions and first <= regions[-1][1] + 1:
+            first, last = regions[-1][0], max(last, regions.pop()[1])
+        regions.append((first, last))
+        shift += added - (edit.end_line - edit.start_line + 1)
+    return "\n...\n".join(_numbered(lines, first, last) for first, last in regions if first <= last)
+
+
+def _numbered(lines: list[str], first: int, last: int) -> str:
     width = len(str(last))
     return "\n".join(f"{number:>{width}} | {lines[number - 1]}" for number in range(first, last + 1))
+
+
+def difference(held: str, merged: str) -> str:
+    """What the edits changed, as a unified diff; empty when they changed nothing."""
+    return "\n".join(difflib.unified_diff(split_lines(held), split_lines(merged), "before", "after", lineterm=""))

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
 from drafthand.chunks import ChunkType, StreamChunk, Usage
 from drafthand.ids import now
-from drafthand.session import Session
+from drafthand.session import Progress, Session
 from drafthand.transcript import Message, ToolCall, ToolResult, Turn
 
-MAX_TURNS = 60
-"""A run that hasn't ended by then goes in circles."""
-
-
-@dataclass
-class Counters:
-    turns: int = 0
-    scripts: int = 0
-
-
-@dataclass
-class Progress:
-    """What this run has used and done so far."""
-
-    started_at: float = field(default_factory=now)
-    usage: Usage = field(default_factory=Usage)
-    counters: Counters = field(default_factory=Counters)
-    changed: dict[str, int] = field(default_factory=lambda: {"added": 0, "modified": 0, "deleted": 0})
+TURNS_BEYOND = 5
+"""How often a model that was told to sum up may call on before its run is ended."""
 
 
 class Transcript(Protocol):
     session: Session
     messages: list[Message]
 
-    async def append(self, message: Message) -> None: ...
+    async def append(self, message: Message, progress: Progress | None = None) -> None:
+        """Append to the transcript and, in the same write, set the session's progress."""
+        ...
 
 
 class Model(Protocol):
@@ -45,8 +30,8 @@ class Model(Protocol):
 
     def new_turn(self) -> Turn: ...
 
-    def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
-        """Chunks of the run's turn `number` (from 1); fills `turn`. Raises VendorError."""
+    def stream_turn(self, turn: Turn) -> AsyncIterator[StreamChunk]:
+        """The chunks of one turn; fills `turn`. Raises VendorError."""
         ...
 
 
@@ -59,7 +44,7 @@ class Execution(Protocol):
 
 
 class Hand(Protocol):
-    def execute(self, call: ToolCall, progress: Progress) -> Execution: ...
+    def execute(self, call: ToolCall) -> Execution: ...
 
 
 class RunFailed(Exception):
@@ -71,52 +56,50 @@ class RunFailed(Exception):
         self.retryable = retryable
 
 
-async def run_agentic_loop(
-    transcript: Transcript, model: Model, hand: Hand, progress: Progress
-) -> AsyncIterator[StreamChunk]:
+async def run_agentic_loop(transcript: Transcript, model: Model, hand: Hand) -> AsyncIterator[StreamChunk]:
     """Work on the newest user message until the model asks for nothing more; the last chunk is Complete.
 
     Raises:
         VendorError: the model could not answer.
-        RunFailed: the model refused, ran out of window, or went in circles.
+        RunFailed: the model refused, ran out of window, or went on after its limits.
     """
-    while progress.counters.turns < MAX_TURNS:
-        progress.counters.turns += 1
+    while True:
         turn = model.new_turn()
-        async for chunk in model.stream_turn(turn, progress.counters.turns):
+        async for chunk in model.stream_turn(turn):
             yield chunk
-        progress.usage += turn.usage
-        check_stop(turn)
-        await transcript.append(turn.message())
+        check_stop(turn, transcript.session)
+        await transcript.append(turn.message(), transcript.session.progress.after_turn(turn.usage))
         if not turn.tool_calls:
             if turn.stop == "paused":
                 continue
-            yield complete(transcript.session, progress, turn, model.cost_usd(progress.usage))
+            yield complete(transcript.session, turn, model)
             return
         results = []
         for call in turn.tool_calls:
-            execution = hand.execute(call, progress)
+            execution = hand.execute(call)
             async for chunk in execution:
                 yield chunk
             results.append(execution.result)
         await transcript.append(Message(role="tool", parts=tuple(results)))
-    raise RunFailed("turn_limit", f"The model took {MAX_TURNS} turns without an end. What was committed stays.")
 
 
-def check_stop(turn: Turn) -> None:
+def check_stop(turn: Turn, session: Session) -> None:
     """Raises RunFailed for an answer that is none."""
     if turn.stop == "refusal":
         raise RunFailed("refused", "The model refused this request. Nothing more was changed; put it in other words.")
     if turn.stop == "context_full":
         raise RunFailed("context_full", "The conversation has outgrown the model's window. Start a new session.")
+    if session.progress.turns >= session.limits.turns + TURNS_BEYOND:
+        raise RunFailed("turn_limit", f"The model did not come to an end within {session.limits.turns} turns.")
 
 
-def complete(session: Session, progress: Progress, turn: Turn, cost_usd: float | None) -> StreamChunk:
-    counters = asdict(progress.counters) | {"fix": session.fix, "iteration": session.iteration}
+def complete(session: Session, turn: Turn, model: Model) -> StreamChunk:
+    progress = session.progress
     facts = {
-        "usage": progress.usage.model_dump() | {"cost_usd": cost_usd},
-        "counters": counters,
+        "usage": progress.usage.model_dump() | {"cost_usd": model.cost_usd(progress.usage)},
+        "counters": progress.counters(),
         "changed": progress.changed,
+        "limit": progress.limit,
         "stop": turn.stop,
         "seconds": round(now() - progress.started_at, 3),
     }

@@ -8,6 +8,7 @@ Rule 1: every step is one conditional write; who comes second changes nothing.
 Rule 2: while a call is pending or claimed, its host's SLOT is its own; the step that ends it frees the slot.
 Rule 3: the polled item is small (some 300 bytes); the command and the result lie beside it.
 Rule 4: an answer is never lost: what comes after the end is kept, and marked late.
+Rule 5: the step that dispatches or ends a call writes its audit line too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Literal
 
+from drafthand import audit
 from drafthand.commands import Command, HostResult
 from drafthand.errors import CallerError, ConditionFailed, not_found
 from drafthand.ids import now, sha256_hex
@@ -55,6 +57,10 @@ class Call:
     """A late answer that user and model have been told of."""
 
     @property
+    def pk(self) -> str:
+        return f"SESSION#{self.session_id}"
+
+    @property
     def is_open(self) -> bool:
         return self.status in ("pending", "claimed")
 
@@ -69,24 +75,25 @@ class SlotTaken(Exception):
     """The host has another command waiting or in hand."""
 
 
-def dispatch(store: Store, command: Command, owner: str, host_id: str) -> Call:
+def dispatch(store: Store, command: Command, host: Host) -> Call:
     """Hand a command to a host.
 
     Raises:
         SlotTaken: the host's slot holds another call; nothing was written.
     """
-    call = Call(command.id, command.session, command.run, owner, host_id, "pending", now())
-    pk = f"SESSION#{command.session}"
-    body = store.bodies.pack(owner, command.model_dump(mode="json"))
-    slot = {"pk": f"HOST#{host_id}", "sk": "SLOT", "call_id": call.id, "session_id": call.session_id}
+    call = Call(command.id, command.session, command.run, host.owner, host.id, "pending", now())
+    body = store.bodies.pack(host.owner, command.model_dump(mode="json"))
+    slot = {"pk": f"HOST#{host.id}", "sk": "SLOT", "call_id": call.id, "session_id": call.session_id}
+    line = audit.dispatched(command, host.owner, host.id, host.application, host.document, call.created_at)
     try:
         store.table.transact(
-            Put({"pk": pk, "sk": f"CALL#{call.id}"} | call.__dict__, expect={"pk": ABSENT}),
-            Put({"pk": pk, "sk": f"COMMAND#{call.id}"} | body),
+            Put({"pk": call.pk, "sk": f"CALL#{call.id}"} | call.__dict__, expect={"pk": ABSENT}),
+            Put({"pk": call.pk, "sk": f"COMMAND#{call.id}"} | body),
             Put(slot, expect={"pk": ABSENT}),
+            Put({"pk": call.pk, "sk": audit.key(call.created_at, call.id)} | line),
         )
     except ConditionFailed as error:
-        raise SlotTaken(host_id) from error
+        raise SlotTaken(host.id) from error
     return call
 
 
@@ -136,24 +143,26 @@ def answer(store: Store, host: Host, run_id: str, result: HostResult) -> Literal
         raise not_found("Call", result.id)
     payload = result.model_dump_json()
     digest = sha256_hex(payload.encode())
-    pk = f"SESSION#{call.session_id}"
-    body: Item = {"pk": pk, "sk": f"RESULT#{call.id}"}
+    body: Item = {"pk": call.pk, "sk": f"RESULT#{call.id}"}
     body |= store.bodies.pack(call.owner, result.model_dump(mode="json"))
-    status = Update(pk, f"CALL#{call.id}", set={"status": "answered", "answer_sha256": digest}, expect={"status": OPEN})
+    kept = Put(body, expect={"pk": ABSENT})
+    stored = {"status": "answered", "answer_sha256": digest}
+    status = Update(call.pk, f"CALL#{call.id}", set=stored, expect={"status": OPEN})
+    line = _audit(call, audit.answered(result, now(), late=False))
     try:
-        store.table.transact(status, Put(body, expect={"pk": ABSENT}), _free_slot(call))
+        store.table.transact(status, kept, _free_slot(call), line)
     except ConditionFailed:
-        return _answer_again(store, call, body, digest)
+        line = _audit(call, audit.answered(result, now(), late=True))
+        return _answer_again(store, call, kept, line, digest)
     return "stored"
 
 
-def _answer_again(store: Store, call: Call, body: Item, digest: str) -> Literal["same", "late"]:
+def _answer_again(store: Store, call: Call, kept: Put, line: Update, digest: str) -> Literal["same", "late"]:
     """The call had ended before this answer came."""
-    pk, sk = f"SESSION#{call.session_id}", f"CALL#{call.id}"
-    ended = In("cancelled", "expired")
-    late = Update(pk, sk, set={"late": True, "answer_sha256": digest}, expect={"status": ended, "answer_sha256": None})
+    ended = {"status": In("cancelled", "expired"), "answer_sha256": None}
+    late = Update(call.pk, f"CALL#{call.id}", set={"late": True, "answer_sha256": digest}, expect=ended)
     try:
-        store.table.transact(late, Put(body, expect={"pk": ABSENT}))
+        store.table.transact(late, kept, line)
     except ConditionFailed as error:
         stored = read_call(store, call.session_id, call.id)
         if stored is None or stored.answer_sha256 != digest:
@@ -165,11 +174,15 @@ def _answer_again(store: Store, call: Call, body: Item, digest: str) -> Literal[
 
 def end(store: Store, call: Call, status: Literal["cancelled", "expired"]) -> None:
     """Cancel or expire a call; nothing happens to one that has ended."""
-    update = Update(f"SESSION#{call.session_id}", f"CALL#{call.id}", set={"status": status}, expect={"status": OPEN})
+    update = Update(call.pk, f"CALL#{call.id}", set={"status": status}, expect={"status": OPEN})
     try:
-        store.table.transact(update, _free_slot(call))
+        store.table.transact(update, _free_slot(call), _audit(call, audit.ended(status, now())))
     except ConditionFailed:
         return  # answered or ended in the same moment: that end stands
+
+
+def _audit(call: Call, facts: Item) -> Update:
+    return Update(call.pk, audit.key(call.created_at, call.id), set=facts)
 
 
 def _free_slot(call: Call) -> Delete:
@@ -178,7 +191,7 @@ def _free_slot(call: Call) -> Delete:
 
 def read_result(store: Store, call: Call) -> HostResult:
     """The answer of an answered call."""
-    item = store.table.get(f"SESSION#{call.session_id}", f"RESULT#{call.id}")
+    item = store.table.get(call.pk, f"RESULT#{call.id}")
     if item is None:
         raise LookupError(f"call {call.id} is {call.status} but has no result")
     return HostResult.model_validate(store.bodies.unpack(call.owner, item))

@@ -1,16 +1,20 @@
-"""The two audiences of a result: the model reads a capped text, the user sees everything. Pure."""
+"""What the model is told of a call, and the one sentence a person gets. Pure."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from drafthand.capabilities import Capability
 from drafthand.commands import HostResult
+from drafthand.digest import digest
 from drafthand.edits import numbered_region
 
-STDOUT_FOR_MODEL = 12_000
-"""Characters: about 3,000 tokens, more than any question about a model needs at once."""
-NAMED_UP_TO = 15
-"""Elements named one by one; above that groups are counted."""
+REPORT_CHARS = 1_900
+"""What a report may cost the model, however many elements changed: some 500 tokens."""
+NAME_CHARS = 60
+VALUE_CHARS = 80
+CHANGES_SHOWN = 5
+ERROR_CHARS = 2_000
 
 UNDONE = {
     "failed": "nothing was changed",
@@ -21,69 +25,92 @@ UNDONE = {
 }
 
 
-def capped(text: str, limit: int = STDOUT_FOR_MODEL) -> str:
-    """The text, or its head and tail with a line between that gives the true totals."""
-    if len(text) <= limit:
-        return text
-    lines = text.split("\n")
-    head, tail = text[: limit * 3 // 4], text[-limit // 4 :]
-    shown = head.count("\n") + tail.count("\n")
-    total = f"{len(text):,} characters in {len(lines):,} lines"
-    note = f"[... {total} in all; about {shown:,} lines shown. The user has all.]"
-    return f"{head}\n{note}\n{tail}"
-
-
 def change_line(counts: dict[str, int]) -> str:
     return f"{counts['modified']} modified, {counts['added']} added, {counts['deleted']} deleted"
 
 
-def for_model(result: HostResult, stdout: str, report: dict[str, Any] | None, script: str | None) -> str:
+def for_model(
+    result: HostResult, stdout: str, report: dict[str, Any] | None, script: str | None, capability: Capability
+) -> str:
     """What the model is told of one result. `script` is the script that ran, for the lines around an error."""
     lines = [f"outcome: {result.outcome}"]
     if result.error is not None:
         where = f" (line {result.error.line})" if result.error.line else ""
-        lines.append(f"error: {result.error.type}: {capped(result.error.message, 2000)}{where}")
+        lines.append(f"error: {result.error.type}: {digest(result.error.message, ERROR_CHARS)}{where}")
     if result.outcome in UNDONE:
         lines.append(UNDONE[result.outcome])
     if result.error is not None and result.error.line and script:
         lines += ["script around that line:", numbered_region(script, result.error.line)]
-    lines += ["stdout:", capped(stdout.rstrip("\n"))] if stdout.strip() else ["stdout: (empty)"]
+    lines += ["stdout:", digest(stdout)] if stdout.strip() else ["stdout: (empty)"]
     if result.outcome in ("committed", "previewed"):
-        lines += report_lines(result, report)
-    lines += [f"note: {note}" for note in result.notes]
+        lines += report_lines(result, report, capability)
+    lines += [f"note: {short(note, ERROR_CHARS)}" for note in result.notes]
     return "\n".join(lines)
 
 
-def report_lines(result: HostResult, report: dict[str, Any] | None) -> list[str]:
-    """The change report in words: elements one by one up to NAMED_UP_TO, else groups with an example."""
+def report_lines(result: HostResult, report: dict[str, Any] | None, capability: Capability) -> list[str]:
+    """The change report in words, in at most REPORT_CHARS: elements one by one while they are few, else groups with
+    an example; counts are always those of everything."""
     counts = result.changed.counts()
     lines = [f"changed: {change_line(counts)}"]
     if not any(counts.values()):
         lines.append("0 element(s) changed.")
     if report is None:
         return [*lines, "There is no detailed report."] if any(counts.values()) else lines
-    if sum(counts.values()) <= NAMED_UP_TO:
-        lines += [_element_line(element) for element in report["elements"]]
-    else:
-        for group in report["groups"]:
-            example = group["example"]
-            text = f"- {group['change']} {group['count']} x {group['category']}"
-            lines.append(f'{text}, for example #{example["id"]} "{example["name"]}"')
-    if report["unresolved"]:
-        lines.append(f"- {report['unresolved']} changed id(s) could not be resolved to elements")
-    return lines
+    touched = sorted({row["category"] for row in report["elements"]} & set(capability.protected))
+    if touched:
+        lines.append(f"protected: {', '.join(touched)} changed. Put that back unless the user asked for it.")
+    unresolved = report["unresolved"]
+    if unresolved:
+        lines.append(f"unresolved: {unresolved} changed id(s) could not be resolved to elements.")
+    room = REPORT_CHARS - sum(len(line) + 1 for line in lines)
+    if sum(counts.values()) <= capability.named_up_to:
+        shown = [_element_line(element) for element in report["elements"]]
+        if sum(len(line) + 1 for line in shown) <= room:
+            return lines + shown
+    return lines + _fitting([_group_line(group) for group in report["groups"]], room)
+
+
+def _fitting(groups: list[str], room: int) -> list[str]:
+    """As many groups as have room, and how many have none."""
+    rest = "- and {} more group(s) of changes"
+    for shown, line in enumerate(groups):
+        room -= len(line) + 1
+        if room < len(rest) + 4 and shown < len(groups) - 1:
+            return [*groups[:shown], rest.format(len(groups) - shown)]
+    return groups
 
 
 def _element_line(element: dict[str, Any]) -> str:
-    text = f'- {element["change"]} {element["category"]} #{element["id"]} "{element["name"]}"'
+    text = f'- {element["change"]} {short(element["category"])} #{element["id"]} "{short(element["name"])}"'
     for label in ("tag", "level", "type"):
         if element[label]:
-            text += f" {label} {element[label]}"
-    changes = [f"{each['property']}: {each['before']!r} -> {each['after']!r}" for each in element["changes"][:5]]
-    more = len(element["changes"]) - len(changes)
-    if changes:
-        text += f" ({'; '.join(changes)}{f'; and {more} more' if more > 0 else ''})"
-    return text
+            text += f" {label} {short(element[label])}"
+    return text + _changes(element["changes"])
+
+
+def _group_line(group: dict[str, Any]) -> str:
+    example = group["example"]
+    text = f"- {group['change']} {group['count']:,} x {short(group['category'])}"
+    return f'{text}{_changes(group["changes"])}, for example #{example["id"]} "{short(example["name"])}"'
+
+
+def _changes(changes: list[dict[str, Any]]) -> str:
+    if not changes:
+        return ""
+    told = [f"{short(each['property'])}: {_value(each['before'])} -> {_value(each['after'])}" for each in changes]
+    more = len(told) - CHANGES_SHOWN
+    return f" ({'; '.join(told[:CHANGES_SHOWN])}{f'; and {more} more' if more > 0 else ''})"
+
+
+def _value(value: Any) -> str:
+    return short(repr(value), VALUE_CHARS)
+
+
+def short(text: object, limit: int = NAME_CHARS) -> str:
+    """A name or a value on one line: what stands in a model is its author's, not ours."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def summary_line(result: HostResult, host_title: str) -> str:

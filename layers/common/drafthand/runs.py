@@ -13,20 +13,22 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from drafthand import rendezvous
-from drafthand.chunks import ChunkType, StreamChunk, metadata
+from drafthand import answers, rendezvous
+from drafthand.capabilities import CAPABILITIES
+from drafthand.chunks import ChunkType, StreamChunk, Usage, metadata
+from drafthand.commands import HostResult
 from drafthand.conversation import Conversation
 from drafthand.errors import CallerError, ConditionFailed, VendorError
-from drafthand.executor import CloudHand, host_chunk, pick_host
+from drafthand.executor import CloudHand
 from drafthand.ids import new_id, now
-from drafthand.loop import Progress, RunFailed, run_agentic_loop
+from drafthand.loop import RunFailed, run_agentic_loop
 from drafthand.model import ModelSpec
 from drafthand.results import for_model
 from drafthand.runlog import RunLog, settle_if_dead, withdraw_call
 from drafthand.services import Services
-from drafthand.session import BEAT_EVERY_S, Mode, Run, Session
+from drafthand.session import BEAT_EVERY_S, Limits, Mode, Progress, Run, Session
 from drafthand.store.hosts import Host
-from drafthand.tellings import late_chunk
+from drafthand.tellings import host_chunk, late_chunk
 from drafthand.transcript import Message, Text
 from drafthand.turns import ModelTurns, system_prompt
 
@@ -52,6 +54,7 @@ class StartRun(BaseModel):
     session_id: str | None = None
     host_id: str | None = None
     mode: Mode | None = None
+    limits: Limits = Limits()
 
 
 def _error(code: str, text: str, *, retryable: bool) -> StreamChunk:
@@ -121,7 +124,7 @@ def _begin(services: Services, owner: str, request: StartRun, spec: ModelSpec) -
         sessions.create(session)
     else:
         session = sessions.get(owner, request.session_id)
-    host = pick_host(services.store, session)
+    host = services.store.hosts.pick(owner, session.host_id)
     run = Run(
         id=new_id("run"),
         session_id=session.id,
@@ -140,7 +143,7 @@ def _begin(services: Services, owner: str, request: StartRun, spec: ModelSpec) -
         active = sessions.get(owner, session.id).active_run
         detail = "This session is working on another message. Follow that run, stop it, or wait for its end."
         raise CallerError(409, "Session is busy", detail, "session_id", active_run=active) from error
-    fresh: dict[str, Any] = {"model": spec.id, "fix": 0, "iteration": 0, "last_tool": None, "last_automation": None}
+    fresh: dict[str, Any] = {"model": spec.id, "limits": request.limits, "progress": Progress(started_at=at)}
     if request.mode is not None:
         fresh["mode"] = request.mode
     if request.host_id is not None and request.host_id != session.host_id:
@@ -158,12 +161,12 @@ class _Work:
     session: Session
     spec: ModelSpec
     host: Host | None
+    conversation: Conversation | None = None
 
     async def run_to_end(self, message: str) -> None:
-        progress = Progress()
         flushing = asyncio.create_task(self.log.flush_regularly())
         beating = asyncio.create_task(self._beat())
-        working = asyncio.create_task(self._work(message, progress))
+        working = asyncio.create_task(self._work(message))
         cancelling = asyncio.create_task(self._cancelled())
         stopped = STOPPED
         try:
@@ -181,19 +184,19 @@ class _Work:
             beside.cancel()
         last = self._last_chunk(working, stopped)
         try:
-            await self._end(last, progress)
+            await self._end(last)
         except Exception as error:  # noqa: BLE001 - whoever watches must see an end, stored or not
             await self.log.show(self._internal(error))
 
-    async def _work(self, message: str, progress: Progress) -> StreamChunk:
+    async def _work(self, message: str) -> StreamChunk:
         """Append every chunk but the last, which is returned."""
-        async for chunk in self._chunks(message, progress):
+        async for chunk in self._chunks(message):
             if chunk.ends_run:
                 return chunk
             await self.log.append(chunk)
         raise RuntimeError("the loop ended without a Complete")
 
-    async def _chunks(self, message: str, progress: Progress) -> AsyncIterator[StreamChunk]:
+    async def _chunks(self, message: str) -> AsyncIterator[StreamChunk]:
         yield metadata(
             "run_started",
             f"Working on it with {self.spec.label}.",
@@ -207,18 +210,25 @@ class _Work:
         )
         if self.host is not None:
             yield host_chunk(self.host, "idle", None)
-        conversation = await Conversation.open(self.services.store, self.session)
+        conversation = self.conversation = await Conversation.open(self.services.store, self.session)
         parts = [Text(text=message)]
         for call, answer in await asyncio.to_thread(rendezvous.take_late, self.services.store, self.session.id):
             yield late_chunk(call.id, answer)
-            told = for_model(answer, "", None, None)
+            told = await asyncio.to_thread(self._late, call, answer)
             parts.insert(0, Text(text=f"[The result of call {call.id} came after its wait had ended:\n{told}]"))
         await conversation.append(Message(role="user", parts=tuple(parts)))
         system = system_prompt(self.host.application.get("name") if self.host else None)
         model = ModelTurns(conversation, lambda: self.services.client(self.spec), self.spec, system)
-        hand = CloudHand(conversation, self.run)
-        async for chunk in run_agentic_loop(conversation, model, hand, progress):
+        hand = CloudHand(conversation, self.run, self.spec.cost_usd)
+        async for chunk in run_agentic_loop(conversation, model, hand):
             yield chunk
+
+    def _late(self, call: rendezvous.Call, result: HostResult) -> str:
+        """What the model is told of an answer that came after its wait had ended."""
+        store = self.services.store
+        capability = CAPABILITIES[store.hosts.get(call.owner, call.host_id).application["name"]]
+        answer = answers.fetch(store, call.owner, result)
+        return for_model(answer.result, answer.stdout, answer.report, None, capability)
 
     async def _beat(self) -> None:
         while True:
@@ -249,12 +259,13 @@ class _Work:
         text = f"Something went wrong on our side ({type(error).__name__}). {STATE_OF_DOCUMENT} Try again."
         return _error("internal", text, retryable=True)
 
-    async def _end(self, last: StreamChunk, progress: Progress) -> None:
+    async def _end(self, last: StreamChunk) -> None:
         """The session is free before the last chunk is seen, so that the next message is never refused."""
         if last.type is ChunkType.ERROR:
-            usage = {"usage": progress.usage.model_dump() | {"cost_usd": self.spec.cost_usd(progress.usage)}}
-            text = f"{sum(progress.usage.model_dump().values()):,} tokens used."
-            await self.log.append(StreamChunk(type=ChunkType.AGENTIC_USAGE, content=text, metadata=usage))
+            used = self.conversation.session.progress.usage if self.conversation else Usage()
+            facts = {"usage": used.model_dump() | {"cost_usd": self.spec.cost_usd(used)}}
+            text = f"{sum(used.model_dump().values()):,} tokens used."
+            await self.log.append(StreamChunk(type=ChunkType.AGENTIC_USAGE, content=text, metadata=facts))
         await self.log.flush()
         state: Literal["complete", "error"] = "complete" if last.type is ChunkType.COMPLETE else "error"
         await asyncio.to_thread(self.services.store.sessions.end_run, self.run, state)

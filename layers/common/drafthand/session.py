@@ -1,12 +1,13 @@
-"""What the transcript can't hold: who, on which host, with which script in hand."""
+"""What the transcript can't hold: who, on which host, with which script in hand, and how much of the limits is used."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from drafthand.chunks import Usage
 from drafthand.tools import AUTOMATE
 
 Mode = Literal["auto", "read_only"]
@@ -24,6 +25,73 @@ class Phase(StrEnum):
     POST_DATA_COLLECTION = "PostDataCollection"
     EDIT = "Edit"
     VERIFY = "Verify"
+    SUMMARY = "Summary"
+
+
+class Limits(BaseModel):
+    """What one run may use before it has to come to an honest end.
+
+    `fix` caps the automations that follow a failed one, `iteration` those that follow a committed one. `cost_usd`
+    counts only where the model's prices are known; None is no limit.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fix: int = Field(default=5, ge=0, le=100)
+    iteration: int = Field(default=8, ge=0, le=100)
+    turns: int = Field(default=60, ge=1, le=1000)
+    seconds: float = Field(default=3600.0, gt=0, le=7 * 24 * 3600)
+    cost_usd: float | None = Field(default=10.0, gt=0)
+
+
+class Progress(BaseModel):
+    """What the newest run of a session has used and done; each message starts it afresh.
+
+    `fix` and `iteration` count against the limits of those names; `limit` names the one that was reached.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    started_at: float = 0.0
+    turns: int = 0
+    scripts: int = 0
+    fix: int = 0
+    iteration: int = 0
+    last_tool: str | None = None
+    last_automation: Literal["committed", "failed"] | None = None
+    changed: dict[str, int] = Field(default_factory=lambda: {"added": 0, "modified": 0, "deleted": 0})
+    usage: Usage = Usage()
+    limit: str | None = None
+
+    def counters(self) -> dict[str, int]:
+        return self.model_dump(include={"turns", "scripts", "fix", "iteration"})
+
+    def phase(self) -> Phase:
+        if self.limit is not None:
+            return Phase.SUMMARY
+        if self.last_tool is None:
+            return Phase.INITIAL
+        if self.last_tool == AUTOMATE and self.last_automation == "committed":
+            return Phase.VERIFY
+        return Phase.EDIT if self.last_automation else Phase.POST_DATA_COLLECTION
+
+    def after_turn(self, usage: Usage) -> Progress:
+        return self.model_copy(update={"turns": self.turns + 1, "usage": self.usage + usage})
+
+    def before_call(self, tool: str, *, runs_script: bool) -> Progress:
+        """A call is about to be dispatched. An automation that doesn't come back counts as failed."""
+        changes: dict[str, object] = {"last_tool": tool, "scripts": self.scripts + runs_script}
+        if tool == AUTOMATE:
+            changes["last_automation"] = "failed"
+            if self.last_automation == "committed":
+                changes["iteration"] = self.iteration + 1
+            elif self.last_automation == "failed":
+                changes["fix"] = self.fix + 1
+        return self.model_copy(update=changes)
+
+    def after_commit(self, counts: dict[str, int]) -> Progress:
+        changed = {change: count + counts[change] for change, count in self.changed.items()}
+        return self.model_copy(update={"last_automation": "committed", "changed": changed})
 
 
 class Session(BaseModel):
@@ -41,19 +109,8 @@ class Session(BaseModel):
     messages: int = 0
     document_id: str | None = None
     script_sha256: str | None = None
-    fix: int = 0
-    """Automations of this run that followed a failed one."""
-    iteration: int = 0
-    """Automations of this run that followed a committed one."""
-    last_tool: str | None = None
-    last_automation: Literal["committed", "failed"] | None = None
-
-    def phase(self) -> Phase:
-        if self.last_tool is None:
-            return Phase.INITIAL
-        if self.last_tool == AUTOMATE and self.last_automation == "committed":
-            return Phase.VERIFY
-        return Phase.EDIT if self.last_automation else Phase.POST_DATA_COLLECTION
+    limits: Limits = Limits()
+    progress: Progress = Progress()
 
 
 class Run(BaseModel):

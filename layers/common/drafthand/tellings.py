@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from drafthand.answers import Answer
 from drafthand.capabilities import Capability
 from drafthand.chunks import StreamChunk, metadata
 from drafthand.commands import HostResult
+from drafthand.digest import line_count
+from drafthand.limits import Reached
 from drafthand.results import summary_line
+from drafthand.session import Progress
 from drafthand.store.hosts import Host
 from drafthand.tools import AUTOMATE
 from drafthand.transcript import ToolCall
@@ -20,35 +24,46 @@ def script_facts(sha256: str | None) -> dict[str, str | None]:
     return {"script_sha256": sha256, "script_url": f"/api/scripts/{sha256}" if sha256 else None}
 
 
-def answered_chunk(
-    call: ToolCall,
-    answer: HostResult,
-    *,
-    ok: bool,
-    stdout: str,
-    output_url: str | None,
-    report: dict[str, Any] | None,
-    host: Host,
-    capability: Capability,
-) -> StreamChunk:
+def answered_chunk(call: ToolCall, answer: Answer, *, ok: bool, host: Host, capability: Capability) -> StreamChunk:
     """What a host answered. The chunk holds the head of a long output and the first rows of a long report."""
-    summary = summary_line(answer, capability.title)
-    facts = _facts(call, ok=ok, outcome=answer.outcome, summary=summary)
+    result, report = answer.result, answer.report
+    summary = summary_line(result, capability.title)
+    facts = _facts(call, ok=ok, outcome=result.outcome, summary=summary)
     facts |= {
-        "changed": answer.changed.counts(),
+        "changed": result.changed.counts(),
         "report": None if report is None else report | {"elements": report["elements"][:ROWS_IN_CHUNK]},
-        "lines": len(stdout.splitlines()),
-        "bytes": len(stdout.encode()),
-        "output_url": output_url,
-        "output_head": stdout[:HEAD_CHARS],
-        "images": [image.model_dump() | {"url": f"/api/results/{image.sha256}"} for image in answer.images],
-        "error": None if answer.error is None else answer.error.model_dump(),
+        "report_url": answer.report_url,
+        "lines": line_count(answer.stdout),
+        "bytes": len(answer.stdout.encode()),
+        "output_url": answer.output_url,
+        "output_head": answer.stdout[:HEAD_CHARS],
+        "images": [image.model_dump() | {"url": f"/api/results/{image.sha256}"} for image in result.images],
+        "error": None if result.error is None else result.error.model_dump(),
         "host": {"id": host.id, "application": host.application},
         "capability_version": capability.version,
-        "seconds": answer.seconds,
-        "notes": answer.notes,
+        "seconds": result.seconds,
+        "notes": result.notes,
     }
-    return metadata("tool_result", summary, **facts | script_facts(answer.script_sha256))
+    return metadata("tool_result", summary, **facts | script_facts(result.script_sha256))
+
+
+def host_chunk(host: Host, state: str, busy_since: float | None) -> StreamChunk:
+    title = host.document["title"] if host.document else "no document"
+    return metadata(
+        "host",
+        f"{title}: {state}",
+        host_id=host.id,
+        online=True,
+        application=host.application,
+        document=host.document,
+        state=state,
+        busy_since=busy_since,
+    )
+
+
+def limits_chunk(reached: Reached, progress: Progress) -> StreamChunk:
+    facts = {"limit": reached.name, "used": reached.used, "cap": reached.cap, "counters": progress.counters()}
+    return metadata("limits", reached.sentence, **facts)
 
 
 def late_chunk(call_id: str, answer: HostResult) -> StreamChunk:
@@ -75,6 +90,7 @@ def _facts(call: ToolCall, *, ok: bool, outcome: str, summary: str) -> dict[str,
         "summary": summary,
         "changed": {"added": 0, "modified": 0, "deleted": 0},
         "report": None,
+        "report_url": None,
         "lines": 0,
         "bytes": 0,
         "output_url": None,

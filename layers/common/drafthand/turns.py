@@ -63,25 +63,25 @@ class ModelTurns:
     def new_turn(self) -> Turn:
         return Turn(vendor=self.spec.vendor, model=self.spec.id)
 
-    async def stream_turn(self, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
-        light = self.conversation.session.phase() is Phase.VERIFY
+    async def stream_turn(self, turn: Turn) -> AsyncIterator[StreamChunk]:
+        light = self.conversation.session.progress.phase() is Phase.VERIFY
         settings = TurnSettings(self.spec, self.system, self.spec.heavy, await self._pictures())
         if light:
-            async for chunk in self._attempts(replace(settings, max_output=self.spec.light), turn, number):
+            async for chunk in self._attempts(replace(settings, max_output=self.spec.light), turn):
                 yield chunk
             if turn.stop != "max_tokens" or not turn.tool_calls:
                 return
             # A light budget must never cost a script: what it cut off is asked for again, once.
             yield _waiting("The script was cut off; asking again with more room.", 0.0, "max_tokens", repeats=True)
             turn.clear()
-        async for chunk in self._attempts(settings, turn, number):
+        async for chunk in self._attempts(settings, turn):
             yield chunk
 
-    async def _attempts(self, settings: TurnSettings, turn: Turn, number: int) -> AsyncIterator[StreamChunk]:
+    async def _attempts(self, settings: TurnSettings, turn: Turn) -> AsyncIterator[StreamChunk]:
         """One request, made again after a shown wait where the vendor failed for a moment. Each attempt is announced:
         a turn that begins a second time replaces what was shown of it."""
         for attempt in range(1, ATTEMPTS + 1):
-            yield self._announcement(number)
+            yield self._announcement()
             client = await asyncio.to_thread(self.client)
             shown: set[ChunkType] = set()
             try:
@@ -102,7 +102,7 @@ class ModelTurns:
             else:
                 return
 
-    def _announcement(self, number: int) -> StreamChunk:
+    def _announcement(self) -> StreamChunk:
         return metadata(
             "model",
             self.spec.label,
@@ -111,8 +111,8 @@ class ModelTurns:
             label=self.spec.label,
             dialect=self.spec.dialect,
             rehearsal=self.spec.rehearsal,
-            turn=number,
-            phase=self.conversation.session.phase(),
+            turn=self.conversation.session.progress.turns + 1,
+            phase=self.conversation.session.progress.phase(),
         )
 
     async def _pictures(self) -> dict[str, Picture]:

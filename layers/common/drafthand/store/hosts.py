@@ -65,6 +65,16 @@ class Hosts:
         for item in self.table.query_owned(owner, "HOST#"):
             yield Host.model_validate(item)
 
+    def pick(self, owner: str, host_id: str | None) -> Host | None:
+        """This host if it is online; without an id the owner's host heard last; None if none is online.
+
+        Raises:
+            CallerError: 404 for a host that isn't there or isn't the owner's.
+        """
+        at = now()
+        hosts = list(self.of_owner(owner)) if host_id is None else [self.get(owner, host_id)]
+        return max((host for host in hosts if host.online(at)), key=lambda host: host.last_seen_at, default=None)
+
     def seen(self, host: Host, **facts: Any) -> None:
         self.table.write(
             Update(f"HOST#{host.id}", "META", set={"last_seen_at": now()} | facts, expect={"owner": host.owner})

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import BaseModel
+
+from drafthand import audit
 from drafthand.errors import ConditionFailed, not_found
 from drafthand.ids import now
 from drafthand.session import Run, RunState, Session
@@ -45,27 +48,34 @@ class Sessions:
     def update(self, session: Session, **changes: Any) -> Session:
         """Set attributes of the session item; the session as it now is."""
         changes["updated_at"] = now()
-        self.table.write(Update(f"SESSION#{session.id}", "META", set=changes, expect={"owner": session.owner}))
+        stored = _plain(changes)
+        self.table.write(Update(f"SESSION#{session.id}", "META", set=stored, expect={"owner": session.owner}))
         return session.model_copy(update=changes)
 
-    def append(self, session: Session, message: Message) -> Session:
-        """Append one message to the transcript.
+    def append(self, session: Session, message: Message, **changes: Any) -> Session:
+        """Append one message to the transcript, and set attributes of the session item in the same write.
 
         Raises:
             ConditionFailed: another writer appended first; nothing was written.
         """
         count = session.messages + 1
+        changes["messages"] = count
         item: Item = {"pk": f"SESSION#{session.id}", "sk": f"MSG#{count:06d}", "at": now()}
         self.table.transact(
             Put(item | self.bodies.pack(session.owner, message.model_dump(mode="json")), expect={"pk": ABSENT}),
-            Update(item["pk"], "META", set={"messages": count}, expect={"messages": session.messages}),
+            Update(item["pk"], "META", set=_plain(changes), expect={"messages": session.messages}),
         )
-        return session.model_copy(update={"messages": count})
+        return session.model_copy(update=changes)
 
     def messages(self, session: Session) -> list[Message]:
         """The whole transcript, oldest first."""
         items = self.table.query(f"SESSION#{session.id}", "MSG#")
         return [Message.model_validate(self.bodies.unpack(session.owner, item)) for item in items]
+
+    def audit(self, session: Session) -> Iterator[Item]:
+        """The audit lines of the session's calls, in the order of their dispatch."""
+        for item in self.table.query(f"SESSION#{session.id}", audit.PREFIX):
+            yield {name: value for name, value in item.items() if name not in ("pk", "sk")}
 
     def start_run(self, session: Session, run: Run) -> Session:
         """Make `run` the session's one active run.
@@ -114,3 +124,7 @@ class Sessions:
         ids = [item["run_id"] for item in self.table.query(f"SESSION#{session.id}", "RUN#")]
         items = [self.table.get(f"RUN#{run_id}", "META") for run_id in ids]
         return [Run.model_validate(item) for item in items if item is not None]
+
+
+def _plain(changes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.model_dump() if isinstance(value, BaseModel) else value for name, value in changes.items()}

@@ -1,7 +1,9 @@
 """Runs beside an IFC file after a script, to report what it changed. Reads only; leaves `report`."""
 
 import ifcopenshell.util.element as ifc_element
+import ifcopenshell.util.placement as ifc_placement
 
+VARIOUS = "(various)"
 ATTRIBUTES_LEFT_OUT = ("id", "type", "OwnerHistory")
 
 
@@ -13,8 +15,8 @@ def plain(value):
 
 
 def facts(element):
-    """Attributes and properties of an element as {name: plain value}."""
-    found = {}
+    """Attributes, properties, level, type and place of an element as {name: plain value}."""
+    found = {"Level": level_of(element), "Type": type_of(element), "Placement": place_of(element)}
     for name, value in element.get_info(recursive=False).items():
         if name not in ATTRIBUTES_LEFT_OUT and (value is None or plain(value) is not None):
             found[name] = plain(value)
@@ -26,10 +28,11 @@ def facts(element):
 
 
 def differences(old, new):
-    """[{property, before, after}] of two elements, by name."""
+    """[{property, before, after}] of two elements, by name; never empty, for the element did change."""
     before, after = facts(old), facts(new)
     names = sorted(name for name in set(before) | set(after) if before.get(name) != after.get(name))
-    return [{"property": name, "before": before.get(name), "after": after.get(name)} for name in names]
+    changes = [{"property": name, "before": before.get(name), "after": after.get(name)} for name in names]
+    return changes or [{"property": "shape or relations", "before": None, "after": None}]
 
 
 def level_of(element):
@@ -40,6 +43,17 @@ def level_of(element):
 def type_of(element):
     found = ifc_element.get_type(element) if element.is_a("IfcObject") else None
     return found.Name if found is not None and found != element else None
+
+
+def place_of(element):
+    """Position and direction in the file's unit, as text; None for what has no place."""
+    placement = getattr(element, "ObjectPlacement", None)
+    if placement is None:
+        return None
+    matrix = ifc_placement.get_local_placement(placement)
+    x, y, z = (round(float(matrix[axis][3]), 4) + 0.0 for axis in range(3))
+    dx, dy, dz = (round(float(matrix[axis][0]), 4) + 0.0 for axis in range(3))
+    return f"at ({x:g}, {y:g}, {z:g}) along ({dx:g}, {dy:g}, {dz:g})"
 
 
 def row(element, change, changes):
@@ -78,21 +92,34 @@ def rows(model, before, changed):
 
 
 def grouped(elements):
-    """[{category, change, count, example}], largest first."""
+    """[{category, change, count, example, changes}], largest first; a group's elements changed in the same properties.
+
+    `changes` holds the values that are the same in the whole group, and VARIOUS for others.
+    """
     groups = {}
     for element in elements:
-        key = (element["category"], element["change"])
-        group = groups.setdefault(
-            key,
-            {
-                "category": key[0],
-                "change": key[1],
-                "count": 0,
-                "example": {"id": element["id"], "name": element["name"]},
-            },
-        )
-        group["count"] += 1
-    return sorted(groups.values(), key=lambda group: (-group["count"], group["category"], group["change"]))
+        key = (element["category"], element["change"], tuple(each["property"] for each in element["changes"]))
+        groups.setdefault(key, []).append(element)
+    found = [
+        {
+            "category": members[0]["category"],
+            "change": members[0]["change"],
+            "count": len(members),
+            "example": {"id": members[0]["id"], "name": members[0]["name"]},
+            "changes": [in_common([member["changes"][place] for member in members]) for place in range(len(key[2]))],
+        }
+        for key, members in groups.items()
+    ]
+    return sorted(found, key=lambda group: (-group["count"], group["category"], group["change"]))
+
+
+def in_common(changes):
+    """One change for several of the same property."""
+    told = {"property": changes[0]["property"]}
+    for side in ("before", "after"):
+        alike = all(change[side] == changes[0][side] for change in changes)
+        told[side] = changes[0][side] if alike else VARIOUS
+    return told
 
 
 def build_report(model, before, changed, entities):
@@ -105,3 +132,6 @@ def build_report(model, before, changed, entities):
         "unresolved": unresolved,
         "entities": entities,
     }
+
+
+report = build_report(model, before, changed, entities)
