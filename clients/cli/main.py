@@ -25,7 +25,6 @@ app = typer.Typer(help="Drafthand: say what you want changed in a building model
 PLAIN = Console(markup=False)
 """What users and models write is shown as it is, never read as markup."""
 FOLDER = Path(".drafthand")
-LIMITS = ("turn_limit",)
 DEMO_MESSAGE = "Renumber every door on level 2, left to right from the north"
 HOST_WITHIN_S = 60.0
 
@@ -73,9 +72,9 @@ def play(api: Api, chunks: Iterator[Chunk], *, as_json: bool, pictures: Path) ->
     finally:
         signal.signal(signal.SIGINT, stopped)
     if last["type"] == "Complete":
-        return 0
+        return 3 if last["metadata"]["limit"] else 0
     code = last["metadata"]["code"]
-    return 130 if code == "cancelled" else 3 if code in LIMITS else 1
+    return 130 if code == "cancelled" else 3 if code == "turn_limit" else 1
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
@@ -136,6 +135,20 @@ def sessions(folder: Folder = FOLDER) -> None:
     for each in ask(connect(folder), "/sessions")["sessions"]:
         table.add_row(each["id"], each["title"], each["model"], each["host_id"] or "", each["active_run"] or "")
     PLAIN.print(table)
+
+
+@app.command()
+def audit(
+    session_id: str,
+    with_bytes: Annotated[bool, typer.Option("--bytes", help="Add each line's exact script and epilogue.")] = False,
+    folder: Folder = FOLDER,
+) -> None:
+    """Print who had which script run where, and what became of it, as JSON lines."""
+    try:
+        lines = connect(folder).download(f"/sessions/{session_id}/audit?bytes={int(with_bytes)}")
+    except ApiError as error:
+        fail(str(error), 2)
+    sys.stdout.buffer.write(lines)
 
 
 @app.command()

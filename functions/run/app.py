@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from drafthand import auth
+from drafthand.capabilities import CAPABILITIES
 from drafthand.errors import CallerError, not_found
 from drafthand.ids import now
 from drafthand.runlog import follow
@@ -19,6 +20,7 @@ from drafthand.runs import StartRun, start_run, stop_working
 from drafthand.services import services
 from drafthand.session import Session
 from drafthand.sse import HEADERS, frames
+from drafthand.store import Store
 from drafthand.store.hosts import Host
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -74,6 +76,23 @@ async def get_session(request: Request) -> Response:
     runs = await asyncio.to_thread(store.runs, session)
     shown = [{"id": run.id, "state": run.state, "started_at": run.started_at} for run in runs]
     return JSONResponse({"session": _shown_session(session), "runs": shown})
+
+
+async def get_audit(request: Request) -> Response:
+    """JSON lines, one a dispatched command; `?bytes=1` adds the exact script and epilogue to each."""
+    owner = auth.user(services().settings, request.headers)
+    store = services().store
+    session = await asyncio.to_thread(store.sessions.get, owner, request.path_params["session"])
+    whole = _number(request, "bytes", "0") > 0
+    lines = await asyncio.to_thread(lambda: [_line(store, line, whole) for line in store.sessions.audit(session)])
+    return Response("".join(lines), media_type="application/jsonl")
+
+
+def _line(store: Store, line: dict[str, Any], whole: bool) -> str:
+    for name in ("script", "epilogue") if whole else ():
+        sha256 = line[f"{name}_sha256"]
+        line[name] = sha256 and store.scripts.get(line["owner"], sha256)
+    return json.dumps(line, ensure_ascii=False) + "\n"
 
 
 async def get_script(request: Request) -> Response:
@@ -135,7 +154,9 @@ def _shown_session(session: Session) -> dict[str, Any]:
 
 def _shown_host(host: Host) -> dict[str, Any]:
     names = {"id", "application", "document", "last_seen_at", "busy_since"}
-    return host.model_dump(include=names) | {"online": host.online(now())}
+    capability = CAPABILITIES.get(host.application.get("name", ""))
+    examples = capability.examples if capability else ()
+    return host.model_dump(include=names) | {"online": host.online(now()), "examples": examples}
 
 
 async def _problem(request: Request, error: Exception) -> Response:
@@ -165,6 +186,7 @@ app = Starlette(
         Route("/api/hosts", get_hosts),
         Route("/api/sessions", get_sessions),
         Route("/api/sessions/{session}", get_session),
+        Route("/api/sessions/{session}/audit", get_audit),
         Route("/api/scripts/{sha256}", get_script),
         Route("/api/results/{sha256}", get_result),
     ],

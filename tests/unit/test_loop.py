@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from drafthand.chunks import ChunkType, StreamChunk, Usage
 from drafthand.loop import TURNS_BEYOND, RunFailed, run_agentic_loop
-from drafthand.session import Limits, Progress, Session
+from drafthand.session import Limits, Session
 from drafthand.transcript import Message, Text, ToolCall, ToolResult, Turn
 
 Answer = tuple[str, list[str], str]
@@ -57,10 +57,9 @@ class WrittenTranscript:
         self.session = Session(id="s", owner="o", limits=Limits(turns=3), **facts)
         self.messages = [Message(role="user", parts=(Text(text="go"),))]
 
-    async def append(self, message: Message, progress: Progress | None = None) -> None:
+    async def append(self, message: Message, **changes: Any) -> None:
         self.messages.append(message)
-        if progress is not None:
-            self.session = self.session.model_copy(update={"progress": progress})
+        self.session = self.session.model_copy(update=changes)
 
 
 async def play(*answers: Answer) -> tuple[list[StreamChunk], WrittenTranscript, WrittenHand]:

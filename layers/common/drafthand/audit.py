@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from drafthand import prompts
+from drafthand.capabilities import CAPABILITIES
 from drafthand.commands import Command, HostResult
 
 PREFIX = "AUDIT#"
@@ -23,6 +25,7 @@ def dispatched(
 ) -> dict[str, Any]:
     """The line when the command is handed to the host. `document` is the host's as it was last told."""
     epilogue = command.epilogue
+    capability = CAPABILITIES.get(application.get("name", ""))
     return {
         "dispatched_at": at,
         "owner": owner,
@@ -32,7 +35,8 @@ def dispatched(
         "mode": command.mode,
         "host": host_id,
         "application": application,
-        "capability_version": epilogue.version if epilogue else None,
+        "capability_version": capability.version if capability else None,
+        "prompt_version": prompts.VERSION,
         "script_sha256": command.script_sha256,
         "epilogue_sha256": epilogue.sha256 if epilogue else None,
         "document_before": document,

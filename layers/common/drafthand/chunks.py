@@ -57,5 +57,9 @@ class Usage(BaseModel):
     output: int = 0
     reasoning: int = 0
 
+    @property
+    def total(self) -> int:
+        return self.input_uncached + self.cache_read + self.cache_write + self.output + self.reasoning
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from drafthand.session import Progress, Session
+from drafthand.session import Session
 from drafthand.store import Store
 from drafthand.threads import settled
-from drafthand.transcript import ImageRef, Message
+from drafthand.transcript import Message
 
 
 class Conversation:
@@ -21,25 +21,17 @@ class Conversation:
     async def open(cls, store: Store, session: Session) -> Conversation:
         return cls(store, session, await asyncio.to_thread(store.sessions.messages, session))
 
-    async def append(self, message: Message, progress: Progress | None = None) -> None:
+    async def append(self, message: Message, **changes: Any) -> None:
         """Append to the stored transcript first, so that memory never holds what the store doesn't.
 
-        `progress` is set in the same write: counters are always those of the transcript.
+        Attributes of the session are set in the same write: its counters are always those of the transcript.
 
         Raises:
             ConditionFailed: another process appended to this session.
         """
-        changes = {} if progress is None else {"progress": progress}
         self.session = await settled(lambda: self.store.sessions.append(self.session, message, **changes))
         self.messages.append(message)
 
     async def update(self, **changes: Any) -> None:
         """Set attributes of the session."""
         self.session = await settled(lambda: self.store.sessions.update(self.session, **changes))
-
-    def images(self) -> list[ImageRef]:
-        """Every picture the transcript refers to."""
-        parts = [part for message in self.messages for part in message.parts]
-        return [image for part in parts for image in getattr(part, "images", ())] + [
-            part.image for part in parts if part.type == "image"
-        ]

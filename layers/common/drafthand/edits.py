@@ -62,6 +62,12 @@ def numbered_edits(merged: str, edits: list[ScriptEdit], around: int = 3) -> str
     return "\n...\n".join(_numbered(lines, first, last) for first, last in regions if first <= last)
 
 
+def numbered(script: str) -> str:
+    """The whole script with line numbers."""
+    lines = split_lines(script)
+    return _numbered(lines, 1, len(lines))
+
+
 def _numbered(lines: list[str], first: int, last: int) -> str:
     width = len(str(last))
     return "\n".join(f"{number:>{width}} | {lines[number - 1]}" for number in range(first, last + 1))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from drafthand.chunks import ChunkType, StreamChunk, Usage
 from drafthand.ids import now
-from drafthand.session import Progress, Session
+from drafthand.session import Session
 from drafthand.transcript import Message, ToolCall, ToolResult, Turn
 
 TURNS_BEYOND = 5
@@ -18,8 +18,8 @@ class Transcript(Protocol):
     session: Session
     messages: list[Message]
 
-    async def append(self, message: Message, progress: Progress | None = None) -> None:
-        """Append to the transcript and, in the same write, set the session's progress."""
+    async def append(self, message: Message, **changes: Any) -> None:
+        """Append to the transcript and, in the same write, set attributes of the session."""
         ...
 
 
@@ -68,7 +68,8 @@ async def run_agentic_loop(transcript: Transcript, model: Model, hand: Hand) -> 
         async for chunk in model.stream_turn(turn):
             yield chunk
         check_stop(turn, transcript.session)
-        await transcript.append(turn.message(), transcript.session.progress.after_turn(turn.usage))
+        progress = transcript.session.progress.after_turn(turn.usage)
+        await transcript.append(turn.message(), progress=progress, context_tokens=turn.context_tokens)
         if not turn.tool_calls:
             if turn.stop == "paused":
                 continue

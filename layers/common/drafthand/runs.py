@@ -23,6 +23,7 @@ from drafthand.executor import CloudHand
 from drafthand.ids import new_id, now
 from drafthand.loop import RunFailed, run_agentic_loop
 from drafthand.model import ModelSpec
+from drafthand.prompts import system_prompt
 from drafthand.results import for_model
 from drafthand.runlog import RunLog, settle_if_dead, withdraw_call
 from drafthand.services import Services
@@ -30,7 +31,7 @@ from drafthand.session import BEAT_EVERY_S, Limits, Mode, Progress, Run, Session
 from drafthand.store.hosts import Host
 from drafthand.tellings import host_chunk, late_chunk
 from drafthand.transcript import Message, Text
-from drafthand.turns import ModelTurns, system_prompt
+from drafthand.turns import ModelTurns
 
 logger = logging.getLogger(__name__)
 
@@ -264,7 +265,7 @@ class _Work:
         if last.type is ChunkType.ERROR:
             used = self.conversation.session.progress.usage if self.conversation else Usage()
             facts = {"usage": used.model_dump() | {"cost_usd": self.spec.cost_usd(used)}}
-            text = f"{sum(used.model_dump().values()):,} tokens used."
+            text = f"{used.total:,} tokens used."
             await self.log.append(StreamChunk(type=ChunkType.AGENTIC_USAGE, content=text, metadata=facts))
         await self.log.flush()
         state: Literal["complete", "error"] = "complete" if last.type is ChunkType.COMPLETE else "error"

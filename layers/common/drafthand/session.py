@@ -109,6 +109,8 @@ class Session(BaseModel):
     messages: int = 0
     document_id: str | None = None
     script_sha256: str | None = None
+    context_tokens: int = 0
+    """What the transcript was for its model at the end of the last turn; 0 where nobody has counted."""
     limits: Limits = Limits()
     progress: Progress = Progress()
 

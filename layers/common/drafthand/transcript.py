@@ -76,7 +76,21 @@ class Image(_Word):
     image: ImageRef
 
 
-Part = Annotated[Text | Thinking | ToolCall | ToolResult | Image, Field(discriminator="type")]
+class Summary(_Word):
+    """Stands for everything before it in the requests that follow; what it stands for stays in the transcript.
+
+    `text` is the whole text that the model reads; `request` and `report` are the open request and the last
+    automation's result in it, for a later summary. `lean`: it was made for a window too small for more.
+    """
+
+    type: Literal["summary"] = "summary"
+    text: str
+    request: str
+    report: str | None
+    lean: bool
+
+
+Part = Annotated[Text | Thinking | ToolCall | ToolResult | Image | Summary, Field(discriminator="type")]
 
 
 class Message(_Word):
@@ -97,6 +111,8 @@ class Turn:
     stop: str | None = None
     """end, tool_calls, max_tokens, refusal, context_full or paused; else the vendor's own word."""
     usage: Usage = field(default_factory=Usage)
+    context_tokens: int = 0
+    """What request and answer were together, as the vendor counted them."""
 
     @property
     def text(self) -> str:
@@ -114,7 +130,7 @@ class Turn:
     def close(self, stop: str | None, usage: Usage) -> None:
         """The stream has ended as its vendor ends streams. A call that the output limit cut off loses its input: what
         is left of it may be valid JSON by chance and must never run."""
-        self.stop, self.usage = stop, self.usage + usage
+        self.stop, self.usage, self.context_tokens = stop, self.usage + usage, usage.total
         if stop == "max_tokens" and self.parts and isinstance(self.parts[-1], ToolCall):
             self.parts[-1] = self.parts[-1].model_copy(update={"input": None})
 

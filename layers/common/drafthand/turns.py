@@ -1,43 +1,25 @@
-"""One model, bound to a session: prepares each request, streams its turn, asks again where that may help."""
+"""One model, bound to a session: makes room in its window, prepares each request, streams its turn."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+import json
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from importlib.resources import files
 
-from drafthand.capabilities import CAPABILITIES
-from drafthand.chunks import ChunkType, StreamChunk, Usage, metadata
+from drafthand import compaction
+from drafthand.asking import Sleep, ask, waiting
+from drafthand.chunks import StreamChunk, Usage, metadata
 from drafthand.conversation import Conversation
 from drafthand.errors import VendorError
-from drafthand.ids import now
 from drafthand.images import fit
-from drafthand.model import ModelClient, ModelSpec, Picture, TurnSettings
+from drafthand.model import ImageCeiling, ModelClient, ModelSpec, Picture, TurnSettings
 from drafthand.session import Phase
 from drafthand.store import Store
 from drafthand.tools import TOOLS
-from drafthand.transcript import ImageRef, Turn
+from drafthand.transcript import ImageRef, Message, Turn
 
-ATTEMPTS = 5
-BACKOFF_FIRST_S = 1.0
-BACKOFF_MOST_S = 60.0
-LONGEST_WAIT_S = 120.0
-"""A vendor that asks for more (a daily quota, say) is not waited for; the person is told."""
-
-
-def system_prompt(host_app: str | None) -> str:
-    """The system prompt, with the section on the session's application where it is known."""
-    text = files("drafthand.prompts").joinpath("system.md").read_text()
-    capability = CAPABILITIES.get(host_app or "")
-    return text if capability is None else f"{text}\n{capability.prompt}"
-
-
-def backoff_s(attempt: int, asked_s: float | None) -> float:
-    """Seconds to wait after attempt number `attempt`: what the vendor asked for, else doubling, no two in step."""
-    doubled = min(BACKOFF_MOST_S, BACKOFF_FIRST_S * float(2 ** (attempt - 1)))
-    return max(asked_s or 0.0, doubled * random.uniform(0.5, 1.0))
+TOOLS_CHARS = len(json.dumps([[tool.name, tool.description, tool.schema] for tool in TOOLS]))
 
 
 class ModelTurns:
@@ -49,13 +31,14 @@ class ModelTurns:
         client: Callable[[], ModelClient],
         spec: ModelSpec,
         system: str,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.conversation = conversation
         self.client = client
         self.spec = spec
         self.system = system
         self.sleep = sleep
+        self.pictures: dict[str, Picture] = {}
 
     def cost_usd(self, usage: Usage) -> float | None:
         return self.spec.cost_usd(usage)
@@ -64,77 +47,108 @@ class ModelTurns:
         return Turn(vendor=self.spec.vendor, model=self.spec.id)
 
     async def stream_turn(self, turn: Turn) -> AsyncIterator[StreamChunk]:
-        light = self.conversation.session.progress.phase() is Phase.VERIFY
-        settings = TurnSettings(self.spec, self.system, self.spec.heavy, await self._pictures())
+        """The chunks of a turn. A conversation that the model's window can't hold is shortened first, or when the
+        vendor says so; that it was, is shown."""
+        apart, _ = compaction.since_summary(self.conversation.messages)
+        if apart >= compaction.APART and self._next_tokens() > compaction.room_of(self.spec):
+            async for chunk in self._compact(lean=False):
+                yield chunk
+        try:
+            async for chunk in self._stream(turn):
+                yield chunk
+            return
+        except VendorError as error:
+            apart, last = compaction.since_summary(self.conversation.messages)
+            just_made = last is not None and apart < compaction.APART
+            if error.code != "context_full" or (last is not None and last.lean and just_made):
+                raise
+        async for chunk in self._compact(lean=just_made):
+            yield chunk
+        turn.clear()
+        async for chunk in self._stream(turn):
+            yield chunk
+
+    async def _stream(self, turn: Turn) -> AsyncIterator[StreamChunk]:
+        """A turn that judges or sums up has the light budget; in the latter nothing may be called any more."""
+        phase = self.conversation.session.progress.phase()
+        light = phase in (Phase.VERIFY, Phase.SUMMARY)
+        messages = compaction.effective(self.conversation.messages)
+        settings = replace(await self._settings(messages), calls=phase is not Phase.SUMMARY)
         if light:
-            async for chunk in self._attempts(replace(settings, max_output=self.spec.light), turn):
+            async for chunk in self._ask(messages, replace(settings, max_output=self.spec.light), turn):
                 yield chunk
             if turn.stop != "max_tokens" or not turn.tool_calls:
                 return
             # A light budget must never cost a script: what it cut off is asked for again, once.
-            yield _waiting("The script was cut off; asking again with more room.", 0.0, "max_tokens", repeats=True)
+            yield waiting("The script was cut off; asking again with more room.", 0.0, "max_tokens", repeats=True)
             turn.clear()
-        async for chunk in self._attempts(settings, turn):
+        async for chunk in self._ask(messages, settings, turn):
             yield chunk
 
-    async def _attempts(self, settings: TurnSettings, turn: Turn) -> AsyncIterator[StreamChunk]:
-        """One request, made again after a shown wait where the vendor failed for a moment. Each attempt is announced:
-        a turn that begins a second time replaces what was shown of it."""
-        for attempt in range(1, ATTEMPTS + 1):
-            yield self._announcement()
-            client = await asyncio.to_thread(self.client)
-            shown: set[ChunkType] = set()
+    async def _compact(self, *, lean: bool) -> AsyncIterator[StreamChunk]:
+        """Have the model sum the conversation up, and go on from there; see `compaction`."""
+        conversation, before = self.conversation, self._next_tokens()
+        facts = {"call_id": None, "since": None, "timeout_s": None}
+        yield metadata("waiting", "The conversation is long; the model sums it up.", reason="compaction", **facts)
+        words = self.new_turn()
+        for short in (False, True):
+            messages = compaction.to_be_summarized(conversation.messages, short=short)
+            settings = replace(await self._settings(messages), calls=False)
             try:
-                async for chunk in client.stream(self.conversation.messages, TOOLS, settings, turn):
-                    shown.add(chunk.type)
-                    yield chunk
+                async for chunk in self._ask(messages, settings, words):
+                    if chunk.metadata.get("kind") == "waiting":
+                        yield chunk
+                break
             except VendorError as error:
-                # Once a call is being written, a person has seen a script that would silently become another.
-                if not error.retryable or attempt == ATTEMPTS or ChunkType.TOOL_INPUT_DELTA in shown:
+                if error.code != "context_full":
                     raise
-                pause = backoff_s(attempt, error.retry_after_s)
-                if pause > LONGEST_WAIT_S:
-                    raise
-                text = f"{error} Asking again in {pause:.0f} s ({attempt + 1} of {ATTEMPTS})."
-                yield _waiting(text, pause, error.code, repeats=bool(shown), attempt=attempt)
-                await self.sleep(pause)
-                turn.clear()
-            else:
-                return
-
-    def _announcement(self) -> StreamChunk:
-        return metadata(
-            "model",
-            self.spec.label,
-            vendor=self.spec.vendor,
-            model=self.spec.id,
-            label=self.spec.label,
-            dialect=self.spec.dialect,
-            rehearsal=self.spec.rehearsal,
-            turn=self.conversation.session.progress.turns + 1,
-            phase=self.conversation.session.progress.phase(),
+                words.clear()
+        message = await self._summarized(words.text, lean=lean)
+        session = conversation.session
+        after = compaction.next_request_tokens(session.model_copy(update={"context_tokens": 0}), [message], self._fixed)
+        progress = session.progress.model_copy(update={"usage": session.progress.usage + words.usage})
+        await conversation.append(message, progress=progress, context_tokens=0)
+        text = (
+            f"The conversation was shortened from about {before:,} to about {after:,} tokens. You still have all of it."
         )
+        yield metadata("context_compacted", text, tokens_before=before, tokens_after=after)
 
-    async def _pictures(self) -> dict[str, Picture]:
-        """Every picture of the transcript, as this model may see it."""
-        conversation, edge_px = self.conversation, self.spec.image_edge_px
-        owner = conversation.session.owner
-        return {
-            image.sha256: await asyncio.to_thread(load_picture, conversation.store, owner, image, edge_px)
-            for image in conversation.images()
-        }
+    async def _summarized(self, words: str, *, lean: bool) -> Message:
+        """The summary with as much as the window has room for."""
+        store, session = self.conversation.store, self.conversation.session
+        script = None
+        if session.script_sha256 is not None:
+            script = await asyncio.to_thread(store.scripts.get, session.owner, session.script_sha256)
+        message = compaction.summarized(session, self.conversation.messages, words, script, lean=lean)
+        if not lean and compaction.tokens_of([message]) > compaction.room_of(self.spec) // 2:
+            return compaction.summarized(session, self.conversation.messages, words, script, lean=True)
+        return message
+
+    def _ask(self, messages: list[Message], settings: TurnSettings, turn: Turn) -> AsyncIterator[StreamChunk]:
+        return ask(self.client, messages, settings, turn, self.conversation.session.progress, self.sleep)
+
+    @property
+    def _fixed(self) -> int:
+        return len(self.system) + TOOLS_CHARS
+
+    def _next_tokens(self) -> int:
+        messages = compaction.effective(self.conversation.messages)
+        return compaction.next_request_tokens(self.conversation.session, messages, self._fixed)
+
+    async def _settings(self, messages: list[Message]) -> TurnSettings:
+        """With the pictures of these messages, as this model may see them. Each is loaded once; every turn sends it."""
+        store, owner = self.conversation.store, self.conversation.session.owner
+        images = compaction.images_of(messages)
+        for image in images:
+            if image.sha256 not in self.pictures:
+                ceiling = self.spec.image_ceiling
+                self.pictures[image.sha256] = await asyncio.to_thread(load_picture, store, owner, image, ceiling)
+        pictures = {image.sha256: self.pictures[image.sha256] for image in images}
+        return TurnSettings(self.spec, self.system, self.spec.heavy, pictures)
 
 
-def load_picture(store: Store, owner: str, image: ImageRef, edge_px: int) -> Picture:
+def load_picture(store: Store, owner: str, image: ImageRef, ceiling: ImageCeiling) -> Picture:
     data = store.blobs.get(owner, image.sha256)
     if data is None:
         raise LookupError(f"the picture {image.sha256} is not in the bucket")
-    return fit(data, image.media_type, edge_px)
-
-
-def _waiting(text: str, pause: float, code: str, *, repeats: bool, attempt: int = 1) -> StreamChunk:
-    """`repeats`: part of the answer was shown, and the whole answer comes again."""
-    if repeats:
-        text += " What was written so far is void."
-    facts = {"reason": "model", "call_id": None, "since": now(), "timeout_s": pause}
-    return metadata("waiting", text, code=code, attempt=attempt, repeats=repeats, **facts)
+    return fit(data, ceiling)
