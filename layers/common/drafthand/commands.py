@@ -25,12 +25,17 @@ class Blob(_Wire):
 
 
 class Epilogue(_Wire):
-    """The read-only script that reports what a command changed, stamped with what composed it."""
+    """The read-only script that reports what a command changed, stamped with what composed it.
+
+    `prepare`: the host can't show the document as it was, so the same code also runs before the script, with `changed`
+    None; what it leaves in `prepared` is there when it runs again.
+    """
 
     host: str
     version: str
     code: str
     sha256: Sha256
+    prepare: bool = False
 
 
 class ViewRequest(_Wire):

@@ -32,6 +32,8 @@ INSTRUCTION = (
     "step. The open request, the held script and the last report are kept word for word, so don't repeat those. Call "
     "no tool."
 )
+BEGIN, END = "[Summary of the conversation so far]", "[End of the summary]"
+"""A dialect may join the next message to the summary's: what the user says after it is no part of it."""
 NO_SUMMARY = "(No summary could be made: the conversation is longer than the model can read.)"
 
 
@@ -129,7 +131,7 @@ def summarized(session: Session, messages: Sequence[Message], words: str, script
     request = _request(messages) or (last.request if last else "")
     report, newest = _results(messages)
     report = report or (last.report if last else None)
-    told = ["[Summary of the conversation so far]", words.strip() or NO_SUMMARY]
+    told = [BEGIN, words.strip() or NO_SUMMARY]
     told += ["", "The request being worked on:", request]
     if script is not None:
         told += ["", "The script that the server holds, which `edits` refer to:", numbered(script)]
@@ -138,7 +140,7 @@ def summarized(session: Session, messages: Sequence[Message], words: str, script
     if newest is not None and newest.text != report and not lean:
         told += ["", "The newest result:", newest.text]
     used = ", ".join(f"{value} {name}" for name, value in session.progress.counters().items())
-    told += ["", f"Used for this request: {used}."]
+    told += ["", f"Used for this request: {used}.", END]
     pictures: tuple[ImageRef, ...] = newest.images if newest is not None and not lean else ()
     summary = Summary(text="\n".join(told), request=request, report=report, lean=lean)
     return Message(role="user", parts=(summary, *(Image(image=image) for image in pictures)))

@@ -25,7 +25,13 @@ def command_of(
     if isinstance(value, TaskAutomation):
         mode = "commit"
         code, digest = capability.build_task_automation_epilogue()
-        epilogue = Epilogue(host=capability.host_app, version=capability.version, code=code, sha256=digest)
+        epilogue = Epilogue(
+            host=capability.host_app,
+            version=capability.version,
+            code=code,
+            sha256=digest,
+            prepare=capability.prepares,
+        )
     return Command(
         id=call_id,
         run=run.id,

@@ -6,7 +6,7 @@ A host stays dumb; its epilogue, its prompt, its thresholds and pictures are dec
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 
 
@@ -18,6 +18,7 @@ class Capability:
         version: changes with every text and figure here; audit lines and reports are stamped with it.
         examples: requests that make sense in this application, for a person who doesn't know where to begin.
         protected: categories that no script should touch unasked; a report that names one says so.
+        prepares: whether the epilogue also has to run before the script, for hosts that can't show the document as it was.
         named_up_to: elements that a report names one by one; above that groups are counted.
         picture_px: width and height asked of the host; each model then sees it at its own ceiling.
     """
@@ -27,8 +28,9 @@ class Capability:
     version: str
     examples: tuple[str, ...]
     protected: tuple[str, ...]
+    prepares: bool = False
     named_up_to: int = 15
-    picture_px: tuple[int, int] = field(default=(1600, 1200))
+    picture_px: tuple[int, int] = (1600, 1200)
 
     @property
     def prompt(self) -> str:
