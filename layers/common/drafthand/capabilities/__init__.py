@@ -18,7 +18,7 @@ class Capability:
         version: changes with every text and figure here; audit lines and reports are stamped with it.
         examples: requests that make sense in this application, for a person who doesn't know where to begin.
         protected: categories that no script should touch unasked; a report that names one says so.
-        prepares: whether the epilogue also has to run before the script, for hosts that can't show the document as it was.
+        prepares: whether the epilogue runs before the script too, in hosts that can't show the document as it was.
         named_up_to: elements that a report names one by one; above that groups are counted.
         picture_px: width and height asked of the host; each model then sees it at its own ceiling.
     """
