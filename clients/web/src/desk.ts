@@ -1,5 +1,6 @@
 /** What all components work with. */
 
+import type { Signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Api } from "./api";
@@ -10,6 +11,8 @@ export interface Desk {
   readonly api: Api;
   readonly catalog: Catalog;
   readonly talk: Talk;
+  /** The message that is being written. */
+  readonly draft: Signal<string>;
 }
 
 export const DeskContext = createContext<Desk | null>(null);

@@ -3,7 +3,7 @@
 import type { Api } from "./api";
 
 export const BLOCK_LINES = 500;
-const PIECE_BYTES = 1 << 20; // an answer through a function address must stay below 6 MB
+export const PIECE_BYTES = 1 << 20; // an answer through a function address must stay below 6 MB
 
 /** Calls `onBlocks` with all blocks so far after each piece. Lines keep their ends, so the blocks joined are the output. */
 export async function fetchOutput(

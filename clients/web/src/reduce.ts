@@ -30,6 +30,8 @@ export interface ToolItem {
   readonly written: PartialInput;
   readonly call: ToolInput | null;
   readonly scriptUrl: string | null;
+  /** What the call's edits changed in the script, as a unified diff; empty for a script that was sent whole. */
+  readonly diff: string;
   readonly result: ToolResult | null;
 }
 
@@ -49,6 +51,8 @@ export type End =
       readonly counters: Counters | null;
       readonly changed: Counts | null;
       readonly seconds: number | null;
+      /** Name of the limit that ended the work. */
+      readonly limit: string | null;
     }
   | { readonly kind: "error"; readonly text: string; readonly code: string; readonly retryable: boolean };
 
@@ -109,6 +113,7 @@ function apply(state: RunState, chunk: Chunk, seq: number): RunState {
         stage: "queued",
         call: JSON.parse(chunk.content) as ToolInput,
         scriptUrl: (chunk.metadata.script_url as string | null | undefined) ?? null,
+        diff: (chunk.metadata.diff as string | undefined) ?? "",
       }));
     case "Complete":
       return complete(state, chunk, seq);
@@ -138,10 +143,13 @@ function applyMetadata(state: RunState, chunk: Chunk, seq: number): RunState {
     case "tool_result":
       return settle(state, facts as ToolResult, seq);
     case "limits":
+      return addMarker(state, chunk.content, "limit");
+    case "context_compacted":
+      return addMarker(unblocked(state), chunk.content, `m${seq}`);
     case "handover":
       return state; // nothing that a reader of the conversation must know
     default:
-      return chunk.content ? addItem(state, { kind: "marker", key: `m${seq}`, text: chunk.content }) : state;
+      return addMarker(state, chunk.content, `m${seq}`);
   }
 }
 
@@ -199,6 +207,12 @@ function appendText(state: RunState, kind: TextItem["kind"], text: string, seq: 
   return { ...state, items: [...state.items.slice(0, -1), { ...last, text: last.text + text }] };
 }
 
+/** A limit is told of each call that it forbids; a reader needs to hear it once a run. */
+function addMarker(state: RunState, text: string, key: string): RunState {
+  if (!text || state.items.some((item) => item.key === key)) return state;
+  return addItem(state, { kind: "marker", key, text });
+}
+
 function addItem(state: RunState, item: Item): RunState {
   return { ...state, items: [...state.items, item] };
 }
@@ -223,6 +237,7 @@ function updateTool(
     written: EMPTY_INPUT,
     call: null,
     scriptUrl: null,
+    diff: "",
     result: null,
   };
   return addItem(state, change(fresh));
@@ -236,6 +251,7 @@ function complete(state: RunState, chunk: Chunk, seq: number): RunState {
     counters: (facts.counters as Counters | undefined) ?? null,
     changed: (facts.changed as Counts | undefined) ?? null,
     seconds: (facts.seconds as number | undefined) ?? null,
+    limit: (facts.limit as string | null | undefined) ?? null,
   };
   const ended = endRun(state, end);
   return said(state, chunk.content) ? ended : addItem(ended, { kind: "message", key: `t${seq}`, text: chunk.content });

@@ -54,6 +54,8 @@ export interface Host {
   readonly online: boolean;
   readonly last_seen_at: number;
   readonly busy_since: number | null;
+  /** Requests that make sense in this application. */
+  readonly examples: readonly string[];
 }
 
 export interface Session {
@@ -91,10 +93,10 @@ export interface HostFacts {
 }
 
 export interface Waiting {
-  readonly reason: "host" | "slot" | "model";
+  readonly reason: "host" | "slot" | "model" | "compaction";
   readonly call_id: string | null;
-  readonly since: number;
-  readonly timeout_s: number;
+  readonly since: number | null; // null where nobody counts
+  readonly timeout_s: number | null;
 }
 
 export interface PropertyChange {
@@ -114,11 +116,13 @@ export interface ReportElement {
   readonly changes: readonly PropertyChange[];
 }
 
+/** Elements of one category that changed in the same properties; a value that they don't share is "(various)". */
 export interface ReportGroup {
   readonly category: string;
   readonly change: Change;
   readonly count: number;
   readonly example: { readonly id: number | string; readonly name: string | null } | null;
+  readonly changes: readonly PropertyChange[];
 }
 
 export interface Report {
@@ -149,7 +153,9 @@ export interface ToolResult {
   readonly outcome: string | null;
   readonly summary: string;
   readonly changed: Counts | null;
+  /** Its elements are only the first ones; all are at `report_url`. */
   readonly report: Report | null;
+  readonly report_url: string | null;
   readonly lines: number;
   readonly bytes: number;
   readonly output_url: string | null;

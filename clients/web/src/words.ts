@@ -72,7 +72,11 @@ export function hostName(application: Application | null | undefined): string {
 
 /** One line that a screen reader may speak: it changes with the step, never with a token or a second. */
 export function statusOf(run: RunState): string {
-  if (run.end?.kind === "complete") return run.end.changed ? `Done: ${countsLine(run.end.changed)}` : "Done";
+  if (run.end?.kind === "complete") {
+    const { limit, changed } = run.end;
+    const how = limit === null ? "Done" : limitLine(limit);
+    return changed ? `${how}${limit === null ? ":" : ","} ${countsLine(changed)}` : how;
+  }
   if (run.end?.kind === "error") return run.end.code === "cancelled" ? "Stopped" : "The run ended with an error";
   const last = run.items.at(-1);
   if (last?.kind === "tool" && last.stage !== "done") return stageLine(last, run);
@@ -91,6 +95,18 @@ export function stageLine(item: ToolItem, run: RunState): string {
   }
   if (run.waiting?.reason === "slot") return `${sentence(host)} is busy with something else`;
   return run.host?.online === false ? `Waiting for ${host}: it is offline` : `Waiting for ${host} to take it`;
+}
+
+const LIMITS: Record<string, string> = {
+  fix: "fixes",
+  iteration: "rounds of changes",
+  turns: "turns of the model",
+  seconds: "time",
+  cost_usd: "cost",
+};
+
+export function limitLine(limit: string): string {
+  return `Limit reached: ${LIMITS[limit] ?? limit}`;
 }
 
 export function total(counts: Counts): number {

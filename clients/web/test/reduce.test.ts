@@ -35,12 +35,11 @@ const LOG: readonly Chunk[] = [
   chunk("Message", "I will "),
   chunk("Message", "rename them."),
   ...(CALL.match(/.{1,7}/g) ?? []).map(delta),
-  chunk("ToolCall", CALL, { call_id: "c1", tool: "execute_task_automation", script_sha256: "abc", script_url: null }),
+  chunk("ToolCall", CALL, { call_id: "c1", tool: "execute_task_automation", script_sha256: "abc", script_url: null, diff: "" }),
   meta("waiting", "Waiting for the host", { reason: "host", call_id: "c1", since: 4, timeout_s: 600 }),
   host("working"),
   host("idle"),
   result(),
-  meta("limits", "iteration 1 of 8", { fix: { used: 0, cap: 5 }, iteration: { used: 1, cap: 8 } }),
   model(2),
   chunk("Message", "Done: 2 doors renamed."),
   chunk("AgenticUsage", "tokens", { usage: {} }),
@@ -158,7 +157,34 @@ test("what a model was waited for is over when it writes", () => {
 });
 
 test("a kind of news that this page doesn't know is shown as its sentence", () => {
-  expect(play([meta("context_compacted", "Context summarised: 148k to 21k tokens")]).items).toMatchObject([
-    { kind: "marker", text: "Context summarised: 148k to 21k tokens" },
-  ]);
+  expect(play([meta("weather", "It rains.")]).items).toMatchObject([{ kind: "marker", text: "It rains." }]);
+});
+
+test("a conversation that was shortened says so, and nobody waits for that any more", () => {
+  const waiting = meta("waiting", "The model sums it up", { reason: "compaction", since: null, timeout_s: null });
+  expect(play([waiting]).waiting).toMatchObject({ reason: "compaction", since: null });
+  const state = play([waiting, meta("context_compacted", "Shortened.", { tokens_before: 9, tokens_after: 2 })]);
+  expect(state).toMatchObject({ waiting: null, items: [{ kind: "marker", text: "Shortened." }] });
+});
+
+describe("a limit", () => {
+  const limits = (text: string) => meta("limits", text, { limit: "seconds", used: 1, cap: 1, counters: {} });
+
+  test("is told once a run, however many calls it forbids", () => {
+    const state = play([model(1), limits("60 of 60 s"), result({ call_id: "a" }), limits("61 of 60 s"), result({ call_id: "b" })]);
+    expect(kinds(state)).toEqual(["marker", "tool", "tool"]);
+    expect(state.items[0]).toMatchObject({ text: "60 of 60 s" });
+  });
+
+  test("is kept with the end that it brought", () => {
+    expect(play([chunk("Complete", "So far.", { limit: "seconds" })]).end).toMatchObject({ limit: "seconds" });
+    expect(play(LOG).end).toMatchObject({ limit: null });
+  });
+});
+
+test("a call keeps what its edits changed", () => {
+  const facts = { call_id: "c1", tool: "execute_task_automation", script_url: null };
+  const call = JSON.stringify({ edits: [{ start_line: 1, end_line: 1, replacement: "b\n" }], summary: "Mend." });
+  expect(card(play([chunk("ToolCall", call, { ...facts, diff: "--- before" }), result()]))).toMatchObject({ diff: "--- before" });
+  expect(card(play([chunk("ToolCall", call, facts)]))).toMatchObject({ diff: "" });
 });

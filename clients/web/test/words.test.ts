@@ -49,6 +49,13 @@ describe("the status line", () => {
   });
 });
 
+test("a run that ended at a limit isn't said to be done", () => {
+  const ended = (metadata: Record<string, unknown>) =>
+    statusOf(reduce(newRun("r"), { seq: 1, chunk: { type: "Complete", content: "", metadata } }));
+  expect(ended({ limit: "fix", changed: { added: 0, modified: 2, deleted: 0 } })).toBe("Limit reached: fixes, 2 changed");
+  expect(ended({ limit: "a new one" })).toBe("Limit reached: a new one");
+});
+
 test("figures are said plainly", () => {
   expect(countsLine({ added: 0, modified: 0, deleted: 0 })).toBe("nothing was changed");
   expect([7, 134, 3723].map(duration)).toEqual(["0:07", "2:14", "1:02:03"]);

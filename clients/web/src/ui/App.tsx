@@ -62,7 +62,7 @@ function makeDesk(text: string): Desk {
       void catalog.refresh();
     },
   });
-  return { api, catalog, talk };
+  return { api, catalog, talk, draft: signal("") };
 }
 
 /** A run of the open session that was started elsewhere (another tab, the command line) is shown here as well. */

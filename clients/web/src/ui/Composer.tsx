@@ -1,15 +1,16 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useDesk } from "../desk";
 import type { Mode } from "../wire";
 import { Icon } from "./Icon";
 import { REHEARSAL } from "./ModelPicker";
 
+export const MESSAGE_BOX = "message";
 const LONGEST = 200; // pixels: eight lines
 
 /** Where a message is written. Send and Stop share one place; Esc never stops. */
 export function Composer() {
-  const { talk, catalog } = useDesk();
-  const [text, setText] = useState("");
+  const { talk, catalog, draft } = useDesk();
+  const text = draft.value;
   const area = useRef<HTMLTextAreaElement>(null);
   const model = catalog.model.value;
   const running = talk.active.value !== null;
@@ -25,11 +26,11 @@ export function Composer() {
   const send = async () => {
     const message = text.trim();
     if (!message || !sendable) return;
-    setText("");
+    draft.value = "";
     const host = catalog.host.value;
     const run = { message, model: model.id, mode: catalog.mode.value, ...(host && { host_id: host.id }) };
     const taken = await talk.send(run);
-    if (!taken) setText((newer) => newer || message);
+    if (!taken) draft.value ||= message;
   };
 
   return (
@@ -40,16 +41,18 @@ export function Composer() {
         void send();
       }}
     >
-      <label for="message" class="unseen">
+      <label for={MESSAGE_BOX} class="unseen">
         Ask for a change or a question
       </label>
       <textarea
-        id="message"
+        id={MESSAGE_BOX}
         ref={area}
         rows={1}
         value={text}
         placeholder="Ask for a change or a question"
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => {
+          draft.value = event.currentTarget.value;
+        }}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
           event.preventDefault();

@@ -1,18 +1,20 @@
 import type { End } from "../reduce";
-import { costLine, counted, countsLine, duration, tokensLine } from "../words";
+import { costLine, counted, countsLine, duration, limitLine, tokensLine } from "../words";
 import { Icon } from "./Icon";
 
 /** How a run ended, and what it took. */
 export function EndLine({ end }: { end: End }) {
   if (end.kind === "complete") {
+    const { limit } = end;
     return (
-      <p class="end good" data-testid="end" data-end="complete">
-        <Icon name="check" />
+      <p class={limit ? "end warn" : "end good"} data-testid="end" data-end={limit ? "limit" : "complete"}>
+        <Icon name={limit ? "stop" : "check"} />
         <span>
-          <strong>Done</strong>
+          <strong>{limit ? limitLine(limit) : "Done"}</strong>
           {facts(end).map((fact) => (
             <span key={fact}> · {fact}</span>
           ))}
+          {limit && <span class="end-more">There may be more to do: your next message goes on with fresh limits.</span>}
         </span>
       </p>
     );

@@ -13,7 +13,14 @@ export function Result({ result }: { result: ToolResult }) {
         {result.summary || (result.changed && countsLine(result.changed))}
       </p>
       {result.error && <Failure error={result.error} />}
-      {result.report && <ReportView report={result.report} />}
+      {result.notes.length > 0 && (
+        <ul class="notes" aria-label="Notes" data-testid="notes">
+          {result.notes.map((note, index) => (
+            <li key={index}>{note}</li>
+          ))}
+        </ul>
+      )}
+      {result.report && <ReportView report={result.report} url={result.report_url} />}
       {result.images.length > 0 && (
         <div class="pictures">
           {result.images.map((picture) => (
@@ -22,13 +29,6 @@ export function Result({ result }: { result: ToolResult }) {
         </div>
       )}
       <Output result={result} />
-      {result.notes.length > 0 && (
-        <ul class="notes" data-testid="notes">
-          {result.notes.map((note) => (
-            <li key={note}>{note}</li>
-          ))}
-        </ul>
-      )}
       <p class="fine">
         {hostName(result.host?.application)}
         {result.host?.application?.version && ` ${result.host.application.version}`} · {took(result.seconds)}

@@ -1,10 +1,12 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { useDesk } from "../desk";
+import { countRows, parseDiff } from "../diff";
 import { editsSoFar } from "../partial";
 import type { ToolItem } from "../reduce";
 import type { ScriptEdit } from "../wire";
 import { counted } from "../words";
 import { Code } from "./Code";
+import { Diff } from "./Diff";
 import { Icon } from "./Icon";
 
 /** Lines of script or replacement that the call holds so far. */
@@ -16,16 +18,21 @@ export function linesWritten(item: ToolItem): number {
   return lines;
 }
 
-/** What the model wrote for the host to run: a whole script, or edits of the one before. Grows while it is written. */
+/**
+ * What the model wrote for the host to run: a whole script, or edits of the one before. Grows while it is written; edits
+ * that were merged are shown by what they changed.
+ */
 export function Script({ item }: { item: ToolItem }) {
   const [choice, setChoice] = useState<boolean | null>(null);
   const code = item.call ? item.call.code : item.written.fields.get("code")?.text;
   const edits = item.call ? (item.call.edits ?? []) : editsSoFar(item.written);
+  const rows = useMemo(() => parseDiff(item.diff), [item.diff]);
   if (!code && edits.length === 0) return null;
   const wrong = item.result?.error?.line ?? null;
   const open = choice ?? (item.stage !== "done" || wrong !== null); // it makes way for what came of it
   const growing = item.stage === "writing";
-  const name = code ? `Script, ${counted(lineCount(code), "line")}` : counted(edits.length, "edit");
+  const changed = rows && `: ${counted(countRows(rows, "added"), "line")} added, ${countRows(rows, "removed")} removed`;
+  const name = code ? `Script, ${counted(lineCount(code), "line")}` : counted(edits.length, "edit") + (changed ?? "");
   return (
     <details
       class="script"
@@ -38,6 +45,8 @@ export function Script({ item }: { item: ToolItem }) {
       <summary>{name}</summary>
       {code ? (
         <Code code={code} label="Script" python growing={growing} firstLine={1} errorLine={wrong} />
+      ) : rows ? (
+        <Diff rows={rows} errorLine={wrong} />
       ) : (
         edits.map((edit, index) => <Edit key={index} edit={edit} growing={growing && index === edits.length - 1} />)
       )}

@@ -41,6 +41,7 @@ function Verdict({ item }: { item: ToolItem }) {
 function Progress({ item, run }: { item: ToolItem; run: RunState }) {
   const since = sinceWhen(item, run);
   const lines = linesWritten(item);
+  const timeout = run.waiting?.timeout_s ?? null;
   const waited = since === null ? 0 : now.value - since;
   return (
     <span class={`chip ${item.stage}`} data-testid="stage">
@@ -52,8 +53,8 @@ function Progress({ item, run }: { item: ToolItem; run: RunState }) {
         {item.stage === "running" && waited > LONG_S && (
           <span class="chip-more"> – it may be showing a dialog: look at its window</span>
         )}
-        {item.stage === "queued" && run.waiting && waited > LONG_S && (
-          <span class="chip-more"> – gives up at {duration(run.waiting.timeout_s)}</span>
+        {item.stage === "queued" && timeout !== null && waited > LONG_S && (
+          <span class="chip-more"> – gives up at {duration(timeout)}</span>
         )}
       </span>
     </span>

@@ -9,7 +9,8 @@ export function Waiting({ run }: { run: RunState }) {
   if (run.waiting) {
     return (
       <p class="pending" data-testid="waiting">
-        {run.waiting.text} <span class="elapsed">{duration(now.value - run.waiting.since)}</span>
+        {run.waiting.text}{" "}
+        {run.waiting.since !== null && <span class="elapsed">{duration(now.value - run.waiting.since)}</span>}
       </p>
     );
   }
