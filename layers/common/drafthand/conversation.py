@@ -16,22 +16,31 @@ class Conversation:
         self.store = store
         self.session = session
         self.messages = messages
+        self._staged: dict[str, Any] = {}
 
     @classmethod
     async def open(cls, store: Store, session: Session) -> Conversation:
         return cls(store, session, await asyncio.to_thread(store.sessions.messages, session))
 
+    def stage(self, **changes: Any) -> None:
+        """Set attributes of the session. They are stored together with the next message, never before it: so the
+        counters are those of the stored transcript whenever a process dies, and what is done again counts once."""
+        self.session = self.session.model_copy(update=changes)
+        self._staged |= changes
+
     async def append(self, message: Message, **changes: Any) -> None:
         """Append to the stored transcript first, so that memory never holds what the store doesn't.
-
-        Attributes of the session are set in the same write: its counters are always those of the transcript.
 
         Raises:
             ConditionFailed: another process appended to this session.
         """
-        self.session = await settled(lambda: self.store.sessions.append(self.session, message, **changes))
+        self.stage(**changes)
+        self.session = await settled(lambda: self.store.sessions.append(self.session, message, **self._staged))
         self.messages.append(message)
+        self._staged = {}
 
-    async def update(self, **changes: Any) -> None:
-        """Set attributes of the session."""
-        self.session = await settled(lambda: self.store.sessions.update(self.session, **changes))
+    async def flush(self) -> None:
+        """Store what is staged without a message: the run ends here."""
+        if self._staged:
+            self.session = await settled(lambda: self.store.sessions.update(self.session, **self._staged))
+            self._staged = {}

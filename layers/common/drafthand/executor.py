@@ -74,14 +74,14 @@ class CloudExecution:
             host = await self._host(value)
             capability = self._capability(host)
             command = command_of(self.call.id, value, self.run, self.conversation.session, capability, script)
-            await self._count(value, host, command)
+            await self._count(host, command)
             async for chunk in self._rendezvous(command, host):
                 yield chunk
             yield await self._tell(await asyncio.to_thread(self._answer, capability), host, capability, script)
         except LimitReached as stop:
             self._refuse(str(stop))
             progress = self.conversation.session.progress
-            await self.conversation.update(progress=progress.model_copy(update={"limit": stop.reached.name}))
+            self.conversation.stage(progress=progress.model_copy(update={"limit": stop.reached.name}))
             yield limits_chunk(stop.reached, progress)
             yield refused_chunk(self.call, stop.reached.sentence)
         except (BadToolInput, BadEdit, NotRun) as refusal:
@@ -124,14 +124,14 @@ class CloudExecution:
             raise NotRun(f"The connected application {name!r} is not one this server can work with.")
         return CAPABILITIES[name]
 
-    async def _count(self, value: ToolInput, host: Host, command: Command) -> None:
+    async def _count(self, host: Host, command: Command) -> None:
         """Keep what the transcript can't hold, and the epilogue's bytes, before the command goes out."""
         if command.epilogue is not None:
             await asyncio.to_thread(self.store.scripts.put, self.run.owner, command.epilogue.code)
         progress = self.conversation.session.progress
         progress = progress.before_call(self.call.name, runs_script=command.script is not None)
-        held = {"script_sha256": command.script_sha256} if isinstance(value, TaskAutomation) else {}
-        await self.conversation.update(host_id=host.id, progress=progress, **held)
+        held = {"script_sha256": command.script_sha256} if self.call.name == AUTOMATE else {}
+        self.conversation.stage(host_id=host.id, progress=progress, **held)
 
     async def _rendezvous(self, command: Command, host: Host) -> AsyncIterator[StreamChunk]:
         """Dispatch and wait, to the end of the call."""
@@ -168,9 +168,9 @@ class CloudExecution:
         result = answer.result
         session = self.conversation.session
         if result.document is not None and session.document_id is None:
-            await self.conversation.update(document_id=result.document.id)
+            self.conversation.stage(document_id=result.document.id)
         if result.outcome == "committed":
-            await self.conversation.update(progress=session.progress.after_commit(result.changed.counts()))
+            self.conversation.stage(progress=session.progress.after_commit(result.changed.counts()))
         text = for_model(result, answer.stdout, answer.report, script.text if script else None, capability)
         if script is not None and script.regions:
             text += f"\nmerged script around the edits:\n{script.regions}"

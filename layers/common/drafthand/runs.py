@@ -262,6 +262,8 @@ class _Work:
 
     async def _end(self, last: StreamChunk) -> None:
         """The session is free before the last chunk is seen, so that the next message is never refused."""
+        if self.conversation is not None:
+            await self.conversation.flush()
         if last.type is ChunkType.ERROR:
             used = self.conversation.session.progress.usage if self.conversation else Usage()
             facts = {"usage": used.model_dump() | {"cost_usd": self.spec.cost_usd(used)}}
