@@ -14,7 +14,7 @@ from drafthand.conversation import Conversation
 from drafthand.errors import VendorError
 from drafthand.ids import now
 from drafthand.images import fit
-from drafthand.model import ModelClient, ModelSpec, Picture, TurnSettings
+from drafthand.model import ImageCeiling, ModelClient, ModelSpec, Picture, TurnSettings
 from drafthand.session import Phase
 from drafthand.store import Store
 from drafthand.tools import TOOLS
@@ -56,6 +56,7 @@ class ModelTurns:
         self.spec = spec
         self.system = system
         self.sleep = sleep
+        self.pictures: dict[str, Picture] = {}
 
     def cost_usd(self, usage: Usage) -> float | None:
         return self.spec.cost_usd(usage)
@@ -116,20 +117,20 @@ class ModelTurns:
         )
 
     async def _pictures(self) -> dict[str, Picture]:
-        """Every picture of the transcript, as this model may see it."""
-        conversation, edge_px = self.conversation, self.spec.image_edge_px
-        owner = conversation.session.owner
-        return {
-            image.sha256: await asyncio.to_thread(load_picture, conversation.store, owner, image, edge_px)
-            for image in conversation.images()
-        }
+        """Every picture of the transcript, as this model may see it. Each is loaded once: every turn sends all."""
+        store, owner = self.conversation.store, self.conversation.session.owner
+        for image in self.conversation.images():
+            if image.sha256 not in self.pictures:
+                ceiling = self.spec.image_ceiling
+                self.pictures[image.sha256] = await asyncio.to_thread(load_picture, store, owner, image, ceiling)
+        return dict(self.pictures)
 
 
-def load_picture(store: Store, owner: str, image: ImageRef, edge_px: int) -> Picture:
+def load_picture(store: Store, owner: str, image: ImageRef, ceiling: ImageCeiling) -> Picture:
     data = store.blobs.get(owner, image.sha256)
     if data is None:
         raise LookupError(f"the picture {image.sha256} is not in the bucket")
-    return fit(data, image.media_type, edge_px)
+    return fit(data, ceiling)
 
 
 def _waiting(text: str, pause: float, code: str, *, repeats: bool, attempt: int = 1) -> StreamChunk:
