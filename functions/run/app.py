@@ -15,6 +15,7 @@ from drafthand import auth
 from drafthand.capabilities import CAPABILITIES
 from drafthand.errors import CallerError, not_found
 from drafthand.ids import now
+from drafthand.model import ModelSpec
 from drafthand.runlog import follow
 from drafthand.runs import StartRun, start_run, stop_working
 from drafthand.services import services
@@ -51,9 +52,8 @@ async def get_events(request: Request) -> Response:
 
 async def get_models(request: Request) -> Response:
     auth.user(services().settings, request.headers)
-    shown = [_shown_model(model.model_dump()) for model in services().available().values()]
-    if shown and not any(model["default"] for model in shown):
-        shown[0]["default"] = True
+    default = services().default()
+    shown = [_shown_model(model, model == default) for model in services().available().values()]
     return JSONResponse({"models": shown})
 
 
@@ -142,9 +142,9 @@ def _number(request: Request, name: str, default: str) -> int:
     return int(value)
 
 
-def _shown_model(model: dict[str, Any]) -> dict[str, Any]:
-    names = ("id", "label", "vendor", "dialect", "rehearsal", "default")
-    return {name: model[name] for name in names} | {"available": True}
+def _shown_model(model: ModelSpec, default: bool) -> dict[str, Any]:
+    names = {"id", "label", "vendor", "dialect", "rehearsal"}
+    return model.model_dump(include=names) | {"default": default, "available": True}
 
 
 def _shown_session(session: Session) -> dict[str, Any]:

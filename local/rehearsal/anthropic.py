@@ -26,9 +26,10 @@ from local.rehearsal.anthropic_request import (
 )
 from local.rehearsal.anthropic_rules import Asked, problem_of
 from local.rehearsal.anthropic_thinking import prefix_of, sign
+from local.rehearsal.reading import Entry, Said, view_of
 from local.rehearsal.script import Call, Script
 from local.rehearsal.walk import Exchange, Play, View, walk
-from local.rehearsal.wire import MODEL, Event, Refused, even_pieces, tokens_of, word_pieces
+from local.rehearsal.wire import MODEL, WINDOW, Event, Refused, even_pieces, tokens_of, word_pieces
 
 EAGER_CHARS = 12  # about what one delta of the vendor carries
 MAX_BODY = 32 * 1024 * 1024
@@ -36,14 +37,14 @@ ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def answer(
-    scripts: Sequence[Script], cache: PromptCache, headers: Mapping[str, str], body: bytes
+    scripts: Sequence[Script], cache: PromptCache, window: int, headers: Mapping[str, str], body: bytes
 ) -> tuple[Request, list[Event]]:
-    """The events that answer a request.
+    """The events that answer a request. `window`: tokens that a prompt and its answer may have.
 
     Raises:
         Refused: the vendor would refuse it.
     """
-    asked = ask(headers, body)
+    asked = ask(headers, body, window)
     play = walk(scripts, read(asked))
     return asked.request, list(render(play, asked, cache.account(asked.segments)))
 
@@ -51,7 +52,7 @@ def answer(
 # -- request ----------------------------------------------------------------------------------------------------------
 
 
-def ask(headers: Mapping[str, str], body: bytes) -> Asked:
+def ask(headers: Mapping[str, str], body: bytes, window: int = WINDOW) -> Asked:
     """The request, once it has passed everything the vendor checks.
 
     Raises:
@@ -66,7 +67,7 @@ def ask(headers: Mapping[str, str], body: bytes) -> Asked:
     request = parse(body)
     if request.model != MODEL:
         raise Refused(404, "not_found_error", f"model: {request.model}")
-    asked = Asked(request, turns_of(request))
+    asked = Asked(request, turns_of(request), window)
     if (problem := problem_of(asked)) is not None:
         raise Refused(400, "invalid_request_error", problem)
     return asked
@@ -80,23 +81,25 @@ def _has_key(headers: Mapping[str, str]) -> bool:
 
 def read(asked: Asked) -> View:
     """The request as the walk sees it. A person wrote what holds more than tool results."""
-    turns = asked.turns
-    start = max(index for index, turn in enumerate(turns) if turn.role == "user" and _is_written(turn))
-    texts = [text.text for _, text in turns[start].of(TextBlock)]
-    exchanges = tuple(
-        Exchange(_last_result(turns[index + 1]))
-        for index, turn in enumerate(turns)
-        if index > start and turn.role == "assistant"
-    )
-    return View("\n".join(texts), exchanges, _callable(asked.request))
+    return view_of(_entries(asked.turns), _callable(asked.request))
 
 
-def _is_written(turn: Turn) -> bool:
-    return any(isinstance(placed.block, TextBlock | ImageBlock) for placed in turn.blocks)
+def _entries(turns: Sequence[Turn]) -> Iterator[Entry]:
+    for turn, following in zip(turns, [*turns[1:], None], strict=True):
+        if turn.role == "assistant":
+            yield Exchange(_last_result(following))
+        elif written := _written(turn):
+            yield Said(written)
 
 
-def _last_result(turn: Turn) -> str | None:
-    results = [result for _, result in turn.of(ToolResultBlock)]
+def _written(turn: Turn) -> tuple[str, ...]:
+    """What a person wrote beside results; an empty text for a picture."""
+    blocks = [placed.block for placed in turn.blocks if isinstance(placed.block, TextBlock | ImageBlock)]
+    return tuple(block.text if isinstance(block, TextBlock) else "" for block in blocks)
+
+
+def _last_result(turn: Turn | None) -> str | None:
+    results = [result for _, result in turn.of(ToolResultBlock)] if turn else []
     if not results:
         return None
     return "\n".join(part.text for part in results[-1].content if isinstance(part, TextBlock))

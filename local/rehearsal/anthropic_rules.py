@@ -24,18 +24,19 @@ from local.rehearsal.anthropic_request import (
     Turn,
 )
 from local.rehearsal.anthropic_thinking import signature_problem
+from local.rehearsal.wire import WINDOW
 
 MAX_OUTPUT = 32_000
-CONTEXT = 200_000
 MAX_CACHE_MARKS = 4
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request of the right shape, its messages joined by role."""
+    """A request of the right shape, its messages joined by role. `window`: tokens that it and its answer may have."""
 
     request: Request
     turns: list[Turn]
+    window: int = WINDOW
 
     @cached_property
     def segments(self) -> list[Segment]:
@@ -232,6 +233,8 @@ def tool_choice_can_be_met(asked: Asked) -> str | None:
         return None
     if not tools:
         return f"tool_choice.{choice.type} may only be specified while providing tools."
+    if choice.type == "none" and choice.disable_parallel_tool_use is not None:
+        return "tool_choice.none.disable_parallel_tool_use: Extra inputs are not permitted"
     if choice.type == "tool" and choice.name is None:
         return "tool_choice.tool.name: Field required"
     if choice.type == "tool" and choice.name not in {tool.name for tool in tools}:
@@ -279,12 +282,12 @@ def the_answer_fits_the_model(asked: Asked) -> str | None:
 
 
 def the_prompt_fits_the_window(asked: Asked) -> str | None:
-    prompt, wanted = asked.segments[-1].tokens, asked.request.max_tokens
-    if prompt > CONTEXT:
-        return f"prompt is too long: {prompt} tokens > {CONTEXT} maximum"
-    if prompt + wanted > CONTEXT:
+    prompt, wanted, window = asked.segments[-1].tokens, asked.request.max_tokens, asked.window
+    if prompt > window:
+        return f"prompt is too long: {prompt} tokens > {window} maximum"
+    if prompt + wanted > window:
         return (
-            f"input length and `max_tokens` exceed context limit: {prompt} + {wanted} > {CONTEXT}, "
+            f"input length and `max_tokens` exceed context limit: {prompt} + {wanted} > {window}, "
             f"decrease input length or `max_tokens` and try again"
         )
     return None

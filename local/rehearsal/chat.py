@@ -8,15 +8,15 @@ from typing import Any
 
 from local.rehearsal.chat_render import DONE, render
 from local.rehearsal.chat_request import Assistant, Message, Request, Tool, User, parse, texts_of
-from local.rehearsal.chat_rules import CONTEXT, problem_of
+from local.rehearsal.chat_rules import problem_of
 from local.rehearsal.chat_tokens import segments_of
+from local.rehearsal.openai_request import Denied, let_in
+from local.rehearsal.reading import Entry, Said, view_of
 from local.rehearsal.responses_cache import PromptCache
-from local.rehearsal.responses_request import Denied
 from local.rehearsal.script import Script
 from local.rehearsal.walk import Exchange, View, walk
 from local.rehearsal.wire import Event
 
-MAX_BODY = 50 * 1024 * 1024
 DELTAS_BEFORE_THE_ERROR = 3
 NO_KEY = (
     "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
@@ -25,9 +25,9 @@ NO_KEY = (
 
 
 def answer(
-    scripts: Sequence[Script], cache: PromptCache, headers: Mapping[str, str], body: bytes
+    scripts: Sequence[Script], cache: PromptCache, window: int, headers: Mapping[str, str], body: bytes
 ) -> tuple[Request, list[Event]]:
-    """The events that answer a request.
+    """The events that answer a request. `window`: tokens that a prompt may have.
 
     Raises:
         Denied: the vendor would refuse it.
@@ -35,9 +35,9 @@ def answer(
     request = ask(headers, body)
     segments = segments_of(request)
     total = segments[-1].tokens
-    if total > CONTEXT:
+    if total > window:
         told = f"However, your messages resulted in {total} tokens. Please reduce the length of the messages."
-        message = f"This model's maximum context length is {CONTEXT} tokens. {told}"
+        message = f"This model's maximum context length is {window} tokens. {told}"
         raise Denied(message, "context_length_exceeded", "messages")
     spent = cache.account(request.prompt_cache_key, segments)
     return request, list(render(walk(scripts, read(request)), request, segments[-1].prefix, spent))
@@ -49,11 +49,7 @@ def ask(headers: Mapping[str, str], body: bytes) -> Request:
     Raises:
         Denied: 401, 404 or 413, or 400 for all the rest.
     """
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
-        raise Denied(NO_KEY, status=401)
-    if len(body) > MAX_BODY:
-        raise Denied("Request body is too large.", status=413)
+    let_in(headers, body, NO_KEY)
     request = parse(body)
     if (problem := problem_of(request)) is not None:
         raise problem
@@ -62,22 +58,21 @@ def ask(headers: Mapping[str, str], body: bytes) -> Request:
 
 def read(request: Request) -> View:
     """The request as the walk sees it. A person wrote what holds words: pictures alone belong to the result before."""
-    messages = request.messages
-    written = [index for index, message in enumerate(messages) if isinstance(message, User) and texts_of(message)]
-    start = written[-1] if written else -1
-    asked = "\n".join(texts_of(messages[start])) if written else ""
-    return View(asked, tuple(_exchanges(messages[start + 1 :])), _callable(request))
+    return view_of(_entries(request.messages), _callable(request))
 
 
-def _exchanges(messages: Sequence[Message]) -> Iterator[Exchange]:
-    """Each turn of the assistant, and what the last of its calls brought."""
-    turns: list[str | None] = []
+def _entries(messages: Sequence[Message]) -> list[Entry]:
+    """A turn of the assistant brings what the last of its calls brought."""
+    entries: list[Entry] = []
     for message in messages:
+        texts = tuple(texts_of(message))
         if isinstance(message, Assistant):
-            turns.append(None)
-        elif isinstance(message, Tool) and turns:
-            turns[-1] = "\n".join(texts_of(message))
-    yield from (Exchange(result) for result in turns)
+            entries.append(Exchange(None))
+        elif isinstance(message, Tool):
+            entries[-1] = Exchange("\n".join(texts))
+        elif isinstance(message, User) and texts:
+            entries.append(Said(texts))
+    return entries
 
 
 def _callable(request: Request) -> frozenset[str]:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from local.rehearsal.chat_request import ImagePart, Request, User
+from local.rehearsal.openai_request import Denied
 from local.rehearsal.responses_images import FORMATS, TOKENS_PER_PATCH, patches_of
-from local.rehearsal.responses_request import Denied
 
 UNSUPPORTED = "You uploaded an unsupported image. Please make sure your image has of one the following formats: "
 NAMES = [form.removeprefix("image/") for form in ("image/png", "image/jpeg", "image/gif", "image/webp")]

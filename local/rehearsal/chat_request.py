@@ -6,13 +6,12 @@ own answer to a misplaced one can be given there.
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from local.rehearsal.chat_words import denied
-from local.rehearsal.responses_request import Denied
+from local.rehearsal.openai_request import as_choice, parsed
 
 CallId = Annotated[str, Field(min_length=1, max_length=40)]
 Name = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]+$", max_length=64)]
@@ -131,10 +130,6 @@ class Choice(_Shape):
     function: ChosenFunction | None = None
 
 
-def _as_choice(value: Any) -> Any:
-    return {"type": value} if isinstance(value, str) else value
-
-
 class StreamOptions(_Shape):
     include_usage: bool = False
     include_obfuscation: bool = True
@@ -146,7 +141,7 @@ class Request(_Shape):
     model: str
     messages: Annotated[list[Message], Field(min_length=1)]
     tools: Annotated[list[DeclaredTool], Field(min_length=1)] | None = None
-    tool_choice: Annotated[Choice, BeforeValidator(_as_choice)] | None = None
+    tool_choice: Annotated[Choice, BeforeValidator(as_choice)] | None = None
     parallel_tool_calls: bool | None = None
     max_tokens: Limit | None = None
     max_completion_tokens: Limit | None = None
@@ -181,10 +176,4 @@ def parse(body: bytes) -> Request:
     Raises:
         Denied: 400; the message names the first field at fault.
     """
-    try:
-        return Request.model_validate(json.loads(body))
-    except ValidationError as error:
-        raise denied(error.errors()[0]) from error
-    except ValueError as error:
-        message = "We could not parse the JSON body of your request. The OpenAI API expects a JSON payload."
-        raise Denied(message) from error
+    return parsed(Request, body, denied)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from local.rehearsal.chat_images import image_problem, misplaced_image
 from local.rehearsal.chat_request import Assistant, Request, Tool
-from local.rehearsal.responses_request import Denied
+from local.rehearsal.openai_request import Denied
 from local.rehearsal.wire import MODEL
 
 MAX_OUTPUT = 32_000
-CONTEXT = 200_000
 Rule = Callable[[Request], Denied | None]
 
 

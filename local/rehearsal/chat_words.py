@@ -5,11 +5,10 @@ The vendor names the first field at fault, in a text of its own, with a code and
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from local.rehearsal.responses_request import EXPECTED, FOUND, Denied
+from local.rehearsal.openai_request import EXPECTED, FOUND, Denied, path_of, unsupported
 
 SORTS = {"system", "developer", "user", "assistant", "tool", "text", "image_url", "refusal"}
 """What pydantic names behind an index: which sort of message or part it tried."""
@@ -17,7 +16,7 @@ SORTS = {"system", "developer", "user", "assistant", "tool", "text", "image_url"
 
 def denied(problem: Mapping[str, Any]) -> Denied:
     """The vendor's answer to one of pydantic's findings."""
-    at, kind, value, facts = path_of(problem["loc"]), problem["type"], problem["input"], problem.get("ctx", {})
+    at, kind, value, facts = path_of(problem["loc"], SORTS), problem["type"], problem["input"], problem.get("ctx", {})
     match kind:
         case "extra_forbidden":
             return Denied(f"Unknown parameter: '{at}'.", "unknown_parameter", at)
@@ -28,9 +27,9 @@ def denied(problem: Mapping[str, Any]) -> Denied:
         case "union_tag_not_found":
             return missing(f"{at}.{facts['discriminator'].strip(chr(39))}")
         case "union_tag_invalid":
-            return _unsupported(f"{at}.{facts['discriminator'].strip(chr(39))}", facts["tag"], facts["expected_tags"])
+            return unsupported(f"{at}.{facts['discriminator'].strip(chr(39))}", facts["tag"], facts["expected_tags"])
         case "literal_error":
-            return _unsupported(at.removesuffix(".type") if at == "tool_choice.type" else at, value, facts["expected"])
+            return unsupported(at.removesuffix(".type") if at == "tool_choice.type" else at, value, facts["expected"])
         case "string_pattern_mismatch":
             told = f"Expected a string that matches the pattern '{facts['pattern']}'."
             return Denied(f"Invalid '{at}': string does not match pattern. {told}", "invalid_value", at)
@@ -69,21 +68,3 @@ BOUNDS = {
 
 def missing(at: str) -> Denied:
     return Denied(f"Missing required parameter: '{at}'.", "missing_required_parameter", at)
-
-
-def _unsupported(at: str, value: Any, expected: str) -> Denied:
-    """`expected`: the values in quotes, as pydantic lists them."""
-    values = re.findall(r"'[^']+'", expected)
-    listed = " and ".join(values) if len(values) < 3 else f"{', '.join(values[:-1])}, and {values[-1]}"
-    return Denied(f"Invalid value: '{value}'. Supported values are: {listed}.", "invalid_value", at)
-
-
-def path_of(steps: Sequence[int | str]) -> str:
-    """`messages[3].content[0].image_url.url`, without the sorts."""
-    path = ""
-    for before, step in zip(["", *steps], steps, strict=False):
-        if isinstance(step, int):
-            path += f"[{step}]"
-        elif not (isinstance(before, int) and step in SORTS):
-            path += f".{step}"
-    return path.lstrip(".") or "body"

@@ -10,26 +10,33 @@ from local.rehearsal.gemini_render import render
 from local.rehearsal.gemini_request import Content, GeminiRefused, Request, invalid, parse
 from local.rehearsal.gemini_rules import is_written, problem_of
 from local.rehearsal.gemini_tokens import ImplicitCache
+from local.rehearsal.reading import Entry, Said, view_of
 from local.rehearsal.script import Script
 from local.rehearsal.walk import Exchange, View, walk
-from local.rehearsal.wire import MODEL, Event
+from local.rehearsal.wire import MODEL, WINDOW, Event
 
 MAX_BODY = 20 * 1024 * 1024
 EVENTS_BEFORE_THE_ERROR = 3
 
 
 def answer(
-    scripts: Sequence[Script], cache: ImplicitCache, model: str, headers: Mapping[str, str], query: Any, body: bytes
+    scripts: Sequence[Script],
+    cache: ImplicitCache,
+    window: int,
+    model: str,
+    headers: Mapping[str, str],
+    query: Any,
+    body: bytes,
 ) -> list[Event]:
     """The events that answer a request.
 
     Args:
-        model: the name in the path. query: the parameters behind it.
+        window: tokens that a prompt may have. model: the name in the path. query: the parameters behind it.
 
     Raises:
         GeminiRefused: the vendor would refuse it.
     """
-    request = ask(model, headers, query, body)
+    request = ask(model, headers, query, body, window)
     play = walk(scripts, read(request))
     prompt, cached = cache.account(request)
     return list(render(play, request, prompt, cached))
@@ -38,7 +45,7 @@ def answer(
 # -- request ----------------------------------------------------------------------------------------------------------
 
 
-def ask(model: str, headers: Mapping[str, str], query: Any, body: bytes) -> Request:
+def ask(model: str, headers: Mapping[str, str], query: Any, body: bytes, window: int = WINDOW) -> Request:
     """The request, once it has passed everything the vendor checks.
 
     Raises:
@@ -63,22 +70,29 @@ def ask(model: str, headers: Mapping[str, str], query: Any, body: bytes) -> Requ
             "to see the list of available models and their supported methods.",
         )
     request = parse(body)
-    if (problem := problem_of(request)) is not None:
+    if (problem := problem_of(request, window)) is not None:
         raise invalid(problem)
     return request
 
 
 def read(request: Request) -> View:
     """The request as the walk sees it."""
-    contents = request.contents
-    start = max(number for number, content in enumerate(contents) if is_written(content))
-    texts = [part.text for part in contents[start].parts if part.text]
-    exchanges = tuple(
-        Exchange(_last_result(following))
-        for content, following in zip(contents[start:], contents[start + 1 :], strict=False)
-        if content.role == "model"
-    )
-    return View("\n".join(texts), exchanges, _callable(request))
+    return view_of(_entries(request.contents), _callable(request))
+
+
+def _entries(contents: Sequence[Content]) -> Iterator[Entry]:
+    for content, following in zip(contents, [*contents[1:], Content()], strict=True):
+        if content.role == "model":
+            yield Exchange(_last_result(following))
+        elif is_written(content):
+            yield Said(_written(content))
+
+
+def _written(content: Content) -> tuple[str, ...]:
+    """A person's texts; an empty one for a picture, unless it is one of a result."""
+    if content.responses:
+        return tuple(part.text for part in content.parts if part.text)
+    return tuple(part.text or "" for part in content.parts)
 
 
 def _last_result(content: Content) -> str | None:

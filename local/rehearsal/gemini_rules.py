@@ -14,7 +14,6 @@ from local.rehearsal.gemini_signature import is_ours, is_sentinel
 from local.rehearsal.gemini_tokens import is_picture, prompt_tokens
 
 MAX_OUTPUT = 32_000
-CONTEXT = 200_000
 NAME = re.compile(r"[a-zA-Z_][\w.:-]{0,63}", re.ASCII)
 Rule = Callable[[Request], str | None]
 
@@ -207,13 +206,6 @@ def _blobs(request: Request) -> Iterator[Blob]:
             yield from (inner.inline_data for inner in part.function_response.parts)
 
 
-def the_prompt_fits_the_window(request: Request) -> str | None:
-    tokens = prompt_tokens(request)
-    if tokens <= CONTEXT:
-        return None
-    return f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({CONTEXT})."
-
-
 RULES: Sequence[Rule] = (
     there_are_contents,
     every_part_holds_one_thing,
@@ -232,10 +224,12 @@ RULES: Sequence[Rule] = (
     pictures_can_be_seen,
     signatures_are_this_models,
     each_steps_first_call_is_signed,
-    the_prompt_fits_the_window,
 )
 
 
-def problem_of(request: Request) -> str | None:
-    """The vendor's text for the first rule the request breaks."""
-    return next((problem for rule in RULES if (problem := rule(request)) is not None), None)
+def problem_of(request: Request, window: int) -> str | None:
+    """The vendor's text for the first rule the request breaks, or for a prompt of more tokens than `window`."""
+    broken = next((problem for rule in RULES if (problem := rule(request)) is not None), None)
+    if broken is not None or (tokens := prompt_tokens(request)) <= window:
+        return broken
+    return f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."

@@ -6,40 +6,40 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from local.rehearsal.openai_request import Denied, let_in
+from local.rehearsal.reading import Entry, Said, view_of
 from local.rehearsal.responses_cache import PromptCache, segments_of
 from local.rehearsal.responses_render import failed, render
 from local.rehearsal.responses_request import (
-    Denied,
     FunctionCall,
     FunctionCallOutput,
     InputText,
     Item,
-    Message,
     Reasoning,
     Request,
     Written,
     parse,
 )
-from local.rehearsal.responses_rules import CONTEXT, problem_of, too_long
+from local.rehearsal.responses_rules import problem_of, too_long
 from local.rehearsal.script import Script
 from local.rehearsal.walk import Exchange, View, walk
 from local.rehearsal.wire import Event
 
-MAX_BODY = 50 * 1024 * 1024
 DELTAS_BEFORE_THE_ERROR = 3
+NO_KEY = "Missing bearer or basic authentication in header"
 
 
 def answer(
-    scripts: Sequence[Script], cache: PromptCache, headers: Mapping[str, str], body: bytes
+    scripts: Sequence[Script], cache: PromptCache, window: int, headers: Mapping[str, str], body: bytes
 ) -> tuple[Request, list[Event]]:
-    """The events that answer a request.
+    """The events that answer a request. `window`: tokens that a prompt may have.
 
     Raises:
         Denied: the vendor would refuse it.
     """
     request = ask(headers, body)
     segments = segments_of(request)
-    if segments[-1].tokens > CONTEXT:
+    if segments[-1].tokens > window:
         if not request.stream:
             raise too_long()
         return request, list(failed(request, too_long().error()))
@@ -53,11 +53,7 @@ def ask(headers: Mapping[str, str], body: bytes) -> Request:
     Raises:
         Denied: 401, 404 or 413, or 400 for all the rest.
     """
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
-        raise Denied("Missing bearer or basic authentication in header", status=401)
-    if len(body) > MAX_BODY:
-        raise Denied("Request body is too large.", status=413)
+    let_in(headers, body, NO_KEY)
     request = parse(body)
     if (problem := problem_of(request)) is not None:
         raise problem
@@ -66,22 +62,10 @@ def ask(headers: Mapping[str, str], body: bytes) -> Request:
 
 def read(request: Request) -> View:
     """The request as the walk sees it. A person wrote what holds words: pictures alone belong to the output before."""
-    items = request.input
-    written = [index for index, item in enumerate(items) if isinstance(item, Message) and _words(item)]
-    start = written[-1] if written else -1
-    asked = "\n".join(_words(items[start])) if written else ""
-    return View(asked, tuple(_exchanges(items[start + 1 :])), _callable(request))
+    return view_of(_entries(request.input), _callable(request))
 
 
-def _words(item: Any) -> list[str]:
-    """Texts of a user's message, or of an output."""
-    if isinstance(item, Message) and item.role != "user":
-        return []
-    parts = item.content if isinstance(item, Message) else item.output
-    return [part.text for part in parts if isinstance(part, InputText)]
-
-
-def _exchanges(items: Sequence[Item]) -> Iterator[Exchange]:
+def _entries(items: Sequence[Item]) -> Iterator[Entry]:
     """A turn is whatever the assistant wrote up to the outputs of its calls."""
     open_turn, result = False, None
     for item in items:
@@ -91,9 +75,18 @@ def _exchanges(items: Sequence[Item]) -> Iterator[Exchange]:
                 result = None
             open_turn = True
         elif isinstance(item, FunctionCallOutput):
-            result = "\n".join(_words(item))
+            result = "\n".join(_texts(item.output))
+        elif item.role == "user" and (texts := _texts(item.content)):
+            if open_turn:
+                yield Exchange(result)
+            open_turn, result = False, None
+            yield Said(texts)
     if open_turn:
         yield Exchange(result)
+
+
+def _texts(parts: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(part.text for part in parts if isinstance(part, InputText))
 
 
 def _callable(request: Request) -> frozenset[str]:

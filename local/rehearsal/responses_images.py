@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from PIL import Image
 
-from local.rehearsal.responses_request import Denied, FunctionCallOutput, InputImage, Item, Message
+from local.rehearsal.openai_request import Denied
+from local.rehearsal.responses_request import FunctionCallOutput, InputImage, Item, Message
 
 FORMATS = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PATCH_PX = 32

@@ -6,14 +6,12 @@ with a code and the field's path. Rules that need more than one field stand in r
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from local.rehearsal.wire import Refused
+from local.rehearsal.openai_request import EXPECTED, FOUND, Denied, as_choice, parsed, path_of, unsupported
 
 NAME = r"^[a-zA-Z0-9_-]+$"
 MIN_OUTPUT = 16
@@ -21,30 +19,6 @@ ASSISTANT = "message of the assistant"  # told apart from other messages: it has
 Status = Literal["in_progress", "completed", "incomplete"]
 CallId = Annotated[str, Field(min_length=1, max_length=64)]
 Name = Annotated[str, Field(pattern=NAME, max_length=64)]
-
-
-class Denied(Refused):
-    """Refused, with what this vendor tells besides: the field at fault and a code.
-
-    Raised for everything that is wrong with a request; `kind` is nearly always invalid_request_error.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        code: str | None = None,
-        param: str | None = None,
-        status: int = 400,
-        kind: str = "invalid_request_error",
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(status, kind, message, headers)
-        self.code = code
-        self.param = param
-
-    def error(self) -> dict[str, Any]:
-        """The vendor's error object."""
-        return {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
 
 
 class _Shape(BaseModel):
@@ -197,10 +171,6 @@ class StreamOptions(_Shape):
     include_obfuscation: bool = True
 
 
-def _as_choice(value: Any) -> Any:
-    return {"type": value} if isinstance(value, str) else value
-
-
 class Request(_Shape):
     """The body of POST /v1/responses. What only changes how an answer is kept or billed is taken and ignored."""
 
@@ -208,7 +178,7 @@ class Request(_Shape):
     input: Annotated[list[Item], Field(min_length=1), BeforeValidator(_as_items)]
     instructions: str | None = None
     tools: list[Tool] = []
-    tool_choice: Annotated[ToolChoice, BeforeValidator(_as_choice)] = ToolChoice(type="auto")
+    tool_choice: Annotated[ToolChoice, BeforeValidator(as_choice)] = ToolChoice(type="auto")
     parallel_tool_calls: bool | None = None
     max_output_tokens: Annotated[int, Field(ge=MIN_OUTPUT)] | None = None
     reasoning: ReasoningOptions = ReasoningOptions()
@@ -234,27 +204,11 @@ def parse(body: bytes) -> Request:
     Raises:
         Denied: 400; the message names the first field at fault.
     """
-    try:
-        return Request.model_validate(json.loads(body))
-    except ValidationError as error:
-        raise _denied(error.errors()[0]) from error
-    except ValueError as error:
-        message = "We could not parse the JSON body of your request. The OpenAI API expects a JSON payload."
-        raise Denied(message) from error
+    return parsed(Request, body, _denied)
 
 
 # -- the vendor's words -----------------------------------------------------------------------------------------------
 
-EXPECTED = {
-    "int_type": "an integer",
-    "float_type": "a decimal",
-    "string_type": "a string",
-    "bool_type": "a boolean",
-    "list_type": "an array",
-    "dict_type": "an object",
-    "model_type": "an object",
-}
-FOUND = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", int: "an integer", float: "a decimal"}
 EITHER = ("input", "content", "output")
 SORTS = {
     "message",
@@ -270,7 +224,7 @@ SORTS = {
 
 
 def _denied(problem: Mapping[str, Any]) -> Denied:
-    at, kind, value, facts = path_of(problem["loc"]), problem["type"], problem["input"], problem.get("ctx", {})
+    at, kind, value, facts = path_of(problem["loc"], SORTS), problem["type"], problem["input"], problem.get("ctx", {})
     match kind:
         case "extra_forbidden":
             return Denied(f"Unknown parameter: '{at}'.", "unknown_parameter", at)
@@ -279,9 +233,9 @@ def _denied(problem: Mapping[str, Any]) -> Denied:
         case "union_tag_not_found":
             return _untagged(at, value)
         case "union_tag_invalid":
-            return _unsupported(f"{at}.type", facts["tag"], facts["expected_tags"])
+            return unsupported(f"{at}.type", facts["tag"], facts["expected_tags"])
         case "literal_error":
-            return _unsupported(at, value, facts["expected"])
+            return unsupported(at, value, facts["expected"])
         case "string_too_long":
             told = f"string too long. Expected a string with maximum length {facts['max_length']}, but got a string"
             return Denied(f"Invalid '{at}': {told} with length {len(value)} instead.", "string_above_max_length", at)
@@ -311,21 +265,3 @@ def _mistyped(at: str, expected: str, value: Any) -> Denied:
         expected = "one of an array of objects or string"
     found = FOUND.get(type(value), "null")
     return Denied(f"Invalid type for '{at}': expected {expected}, but got {found} instead.", "invalid_type", at)
-
-
-def _unsupported(at: str, value: Any, expected: str) -> Denied:
-    """`expected`: the values in quotes, as pydantic lists them."""
-    values = [found for found in re.findall(r"'[^']+'", expected) if " " not in found]
-    listed = " and ".join(values) if len(values) < 3 else f"{', '.join(values[:-1])}, and {values[-1]}"
-    return Denied(f"Invalid value: '{value}'. Supported values are: {listed}.", "invalid_value", at)
-
-
-def path_of(steps: Sequence[int | str]) -> str:
-    """`input[3].call_id`. pydantic names after an index which sort of item it tried; the vendor doesn't."""
-    path = ""
-    for before, step in zip(["", *steps], steps, strict=False):
-        if isinstance(step, int):
-            path += f"[{step}]"
-        elif not (isinstance(before, int) and step in SORTS):
-            path += f".{step}"
-    return path.lstrip(".") or "body"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from local.rehearsal.openai_request import Denied
 from local.rehearsal.responses_images import image_problem
 from local.rehearsal.responses_reasoning import (
     PREFIXES,
@@ -17,11 +18,10 @@ from local.rehearsal.responses_reasoning import (
     orphaned_reasoning,
     persistence_problem,
 )
-from local.rehearsal.responses_request import Denied, FunctionCall, FunctionCallOutput, Request
+from local.rehearsal.responses_request import FunctionCall, FunctionCallOutput, Request
 from local.rehearsal.wire import MODEL
 
 MAX_OUTPUT = 32_000
-CONTEXT = 200_000
 Rule = Callable[[Request], Denied | None]
 
 

@@ -19,9 +19,9 @@ from local.rehearsal.anthropic_cache import PromptCache
 from local.rehearsal.faults import OVERLOADED, checked, refuse, spoil
 from local.rehearsal.gemini_request import GeminiRefused
 from local.rehearsal.gemini_tokens import ImplicitCache
-from local.rehearsal.responses_request import Denied
+from local.rehearsal.openai_request import Denied
 from local.rehearsal.script import Script, load, titles
-from local.rehearsal.wire import MODEL, Event, Refused
+from local.rehearsal.wire import MODEL, WINDOW, Event, Refused
 
 GEMINI = "/models/{model}:streamGenerateContent"
 MARK = {"x-rehearsal": "no language model; plays a script"}
@@ -38,7 +38,10 @@ What can be rehearsed:
 
 
 def create_app(
-    scripts: Sequence[Script] | None = None, tokens_per_second: float = 0.0, faults: Sequence[str] = ()
+    scripts: Sequence[Script] | None = None,
+    tokens_per_second: float = 0.0,
+    faults: Sequence[str] = (),
+    window: int = WINDOW,
 ) -> Starlette:
     """The server as an ASGI application.
 
@@ -47,12 +50,13 @@ def create_app(
         tokens_per_second: pace of the stream; 0: as fast as it is read. Each event is its own write in any case.
         faults: names out of `faults.FAULTS`, one used up by each request to a model, in order; those of the stream
             leave a request without `stream` alone.
+        window: the context window in tokens, in all dialects; a longer prompt is refused.
 
     Raises:
         ScriptError: a bundled script is wrong.
         ValueError: a fault is unknown.
     """
-    stage = Stage(load() if scripts is None else scripts, tokens_per_second, checked(faults))
+    stage = Stage(load() if scripts is None else scripts, tokens_per_second, checked(faults), window)
     return Starlette(
         routes=[
             Route("/", stage.sign),
@@ -66,12 +70,15 @@ def create_app(
 
 
 class Stage:
-    """What the routes share: scripts, pace, the faults left, and the dialect's prompt cache."""
+    """What the routes share: scripts, pace, the faults left, the window, and the dialect's prompt cache."""
 
-    def __init__(self, scripts: Sequence[Script], tokens_per_second: float, ordered: Sequence[str]) -> None:
+    def __init__(
+        self, scripts: Sequence[Script], tokens_per_second: float, ordered: Sequence[str], window: int
+    ) -> None:
         self.scripts = scripts
         self.tokens_per_second = tokens_per_second
         self.ordered = deque(ordered)
+        self.window = window
         self.cache = PromptCache()
         self.gemini_cache = ImplicitCache()
         self.responses_cache = responses_cache.PromptCache()
@@ -87,7 +94,8 @@ class Stage:
         headers = MARK | {"request-id": _request_id()}
         try:
             refuse(fault)
-            asked, events = anthropic.answer(self.scripts, self.cache, request.headers, await request.body())
+            body = await request.body()
+            asked, events = anthropic.answer(self.scripts, self.cache, self.window, request.headers, body)
         except Refused as refused:
             return _refusal(refused, headers)
         if not asked.stream:
@@ -105,7 +113,7 @@ class Stage:
         try:
             responses.refuse(fault)
             body = await request.body()
-            asked, events = responses.answer(self.scripts, self.responses_cache, request.headers, body)
+            asked, events = responses.answer(self.scripts, self.responses_cache, self.window, request.headers, body)
         except Denied as denied:
             error = json.dumps({"error": denied.error()})
             return Response(error, denied.status, headers | denied.headers, "application/json")
@@ -123,7 +131,8 @@ class Stage:
         headers = MARK | {"x-request-id": _request_id()}
         try:
             responses.refuse(fault)
-            asked, events = chat.answer(self.scripts, self.chat_cache, request.headers, await request.body())
+            body = await request.body()
+            asked, events = chat.answer(self.scripts, self.chat_cache, self.window, request.headers, body)
         except Denied as denied:
             error = json.dumps({"error": denied.error()})
             return Response(error, denied.status, headers | denied.headers, "application/json")
@@ -140,7 +149,8 @@ class Stage:
         model, body = request.path_params["model"], await request.body()
         try:
             gemini.refuse(fault)
-            events = gemini.answer(self.scripts, self.gemini_cache, model, request.headers, request.query_params, body)
+            cache, headers, query = self.gemini_cache, request.headers, request.query_params
+            events = gemini.answer(self.scripts, cache, self.window, model, headers, query, body)
         except GeminiRefused as refused:
             error = json.dumps(gemini.error_body(refused), indent=2)
             return Response(error, refused.status, MARK, "application/json")

@@ -1,16 +1,19 @@
 """Which turn of which script answers a request. Pure, and neutral: it knows no vendor's JSON.
 
 The server keeps no state. A dialect reads the request's own transcript into a `View`; the walk starts at the script's
-first turn and takes one step for each assistant turn since the newest user message, choosing by what the tool said.
+first turn, or at the place that a summary tells, and takes one step for each assistant turn since the newest user
+message, choosing by what the tool said.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from local.rehearsal.place import Place
 from local.rehearsal.script import FLAGS, PLACEHOLDER, REQUESTS, Call, Script, Turn, titles
 
 LABEL = "[Rehearsal, no language model]"
@@ -31,11 +34,15 @@ class View:
     request: text of the newest message a person wrote.
     exchanges: the assistant turns since then, oldest first.
     tools: names of the tools the request lets the model call.
+    place: where the walk starts, when the request comes out of a summary that tells it.
+    summarize: a summary is asked for, and not the next turn.
     """
 
     request: str
     exchanges: tuple[Exchange, ...]
     tools: frozenset[str]
+    place: Place | None = None
+    summarize: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,24 +61,38 @@ def walk(scripts: Sequence[Script], view: View) -> Play:
 
     `scripts`: the fallback last, as `script.load` returns them.
     """
-    script, groups = _choose(scripts, view.request)
-    turn = script.turns[0]
-    for exchange in view.exchanges:
-        step = _step(script, turn, exchange)
-        if isinstance(step, str):
-            return Play(script.name, turn.name, f"{LABEL} {step}")
-        turn, found = step
-        groups = {**groups, **found}
-    if turn.call is not None and turn.call.tool not in view.tools:
-        return Play(script.name, turn.name, f"{LABEL} {_lacks_tool(turn, view)}")
-    return _play(script, turn, groups, opens_run=not view.exchanges)
+    start = view.place or _opening(scripts, view.request)
+    script = next((script for script in scripts if script.name == start.script), None)
+    if script is None or not any(turn.name == start.turn for turn in script.turns):
+        return Play(start.script, start.turn, f"{LABEL} {_unknown(start)}")
+    place = _reached(script, start, view.exchanges)
+    if view.summarize:
+        return Play(script.name, place.turn, _summary(view, place))
+    turn = script.turn(place.turn)
+    if place.stuck is not None or (turn.call is not None and turn.call.tool not in view.tools):
+        return Play(script.name, turn.name, f"{LABEL} {_stopped(turn, place, view)}")
+    return _play(script, turn, place.groups, opens_run=place.opens)
 
 
-def _choose(scripts: Sequence[Script], request: str) -> tuple[Script, dict[str, str]]:
+def _opening(scripts: Sequence[Script], request: str) -> Place:
     for script in scripts:
         if script.match is not None and (found := re.search(script.match, request, FLAGS)):
-            return script, _groups(found)
-    return scripts[-1], {REQUESTS: "\n".join(f"- {title}" for title in titles(scripts))}
+            return Place(script.name, script.turns[0].name, _groups(found), opens=True)
+    requests = "\n".join(f"- {title}" for title in titles(scripts))
+    return Place(scripts[-1].name, scripts[-1].turns[0].name, {REQUESTS: requests}, opens=True)
+
+
+def _reached(script: Script, place: Place, exchanges: Sequence[Exchange]) -> Place:
+    """The place after these exchanges."""
+    for exchange in exchanges:
+        if place.stuck is not None:
+            break
+        step = _step(script, script.turn(place.turn), exchange)
+        if isinstance(step, str):
+            return replace(place, stuck=step)
+        turn, found = step
+        place = Place(script.name, turn.name, {**place.groups, **found})
+    return place
 
 
 def _step(script: Script, turn: Turn, exchange: Exchange) -> tuple[Turn, dict[str, str]] | str:
@@ -94,11 +115,43 @@ def _groups(found: re.Match[str]) -> dict[str, str]:
 
 def _astray(turn: Turn, result: str) -> str:
     expected = " or ".join(f"/{branch.when}/" for branch in turn.next)
-    shown = result if len(result) <= QUOTE_CHARS else f"{result[:QUOTE_CHARS]}… ({len(result):,} characters in all)"
     return (
         f"The rehearsal can't go on. A language model would now read the result and decide; this only plays a script, "
-        f"and after the turn {turn.name!r} the script knows no other result than {expected}. The result was:\n\n{shown}"
+        f"and after the turn {turn.name!r} the script knows no other result than {expected}. "
+        f"The result was:\n\n{_quoted(result)}"
     )
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= QUOTE_CHARS else f"{text[:QUOTE_CHARS]}… ({len(text):,} characters in all)"
+
+
+def _stopped(turn: Turn, place: Place, view: View) -> str:
+    """Why no call follows. Where calls are forbidden the user wants an account, and the newest result is a true one."""
+    newest = view.exchanges[-1].result if view.exchanges else None
+    if newest and not view.tools:
+        return f"I stop here. What was used and done so far:\n\n{_quoted(newest)}"
+    return place.stuck or _lacks_tool(turn, view)
+
+
+def _unknown(place: Place) -> str:
+    return (
+        f"The rehearsal can't go on: the summary says that the turn {place.turn!r} of the script {place.script!r} "
+        f"comes next, and there is no such turn."
+    )
+
+
+def _summary(view: View, place: Place) -> str:
+    """What a model would sum up is only quoted; the last line tells the place."""
+    results = [exchange.result for exchange in view.exchanges if exchange.result is not None]
+    told = [
+        f"{LABEL} A language model would now sum up the conversation. I only note what the script needs to go on.",
+        f"The request:\n\n{textwrap.indent(_quoted(view.request), '> ')}",
+        f"Tool results since then, or since the summary before: {len(results)}.",
+    ]
+    if results:
+        told.append(f"The newest:\n\n{textwrap.indent(_quoted(results[-1]), '> ')}")
+    return "\n\n".join([*told, place.line()])
 
 
 def _lacks_tool(turn: Turn, view: View) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MODEL = "rehearsal"
+WINDOW = 200_000  # tokens that a request may have
 CHARS_PER_TOKEN = 4  # the vendors' own rule of thumb for English text and code
 
 

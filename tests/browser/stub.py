@@ -4,6 +4,7 @@ A log is a JSON file in `fixtures/`. Its `events` are chunks (a `since` below ze
 kinds of entry that are not chunks:
 `{"write": {...}}` is a tool's input cut into deltas of twelve characters; `{"hold": name}` waits until the test
 releases that name (a cancel releases "cancel"); `{"drop": "cut" | "clean"}` ends the connection there, once.
+A result's `report` may be `{"of": n}`: the head of a report of n elements, whose whole is a result `{"report": n}`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tests.browser.reports import head_of, long_report
+
 DIST = Path(__file__).parents[2] / "clients" / "web" / "dist"
 FIXTURES = Path(__file__).parent / "fixtures"
 TOKEN = "stub-token"
@@ -49,6 +52,13 @@ HOST = {
     "online": True,
     "last_seen_at": 1_700_000_000.0,
     "busy_since": None,
+    "examples": [
+        "Renumber every door on level 2, left to right from the north",
+        "Set the fire rating EI60 on all doors of one type",
+        "Which windows and doors are not hosted in a wall?",
+        "What is the total floor area of the spaces?",
+        "How many stairs are there?",
+    ],
 }
 
 
@@ -95,6 +105,8 @@ def _deltas(entry: dict[str, Any]) -> list[dict[str, Any]]:
         for name in ("since", "busy_since"):
             if (facts.get(name) or 0) < 0:
                 facts[name] += time.time()
+        if "of" in (facts.get("report") or {}):
+            facts["report"] = head_of(long_report(facts["report"]["of"]))
         return [entry]
     write = entry["write"]
     text = json.dumps(write["input"], ensure_ascii=False)[: write.get("stop_at")][write.get("from", 0) :]
@@ -195,8 +207,11 @@ class Stub:
         stored = self.scenario.log["results"][request.path_params["sha256"]]
         if "png" in stored:
             return Response(drawing(*stored["png"]), media_type="image/png")
-        body = "".join(f"{stored['line']} {number}\n" for number in range(1, stored["lines"] + 1)).encode()
         offset, limit = int(request.query_params["offset"]), int(request.query_params["limit"])
+        if "report" in stored:
+            body = json.dumps(long_report(stored["report"]), ensure_ascii=False).encode()
+            return Response(body[offset : offset + limit], media_type="application/json")
+        body = "".join(f"{stored['line']} {number}\n" for number in range(1, stored["lines"] + 1)).encode()
         return Response(body[offset : offset + limit], media_type="text/plain; charset=utf-8")
 
 

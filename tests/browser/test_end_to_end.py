@@ -44,6 +44,7 @@ def signed_in(browser: Browser, real: Served) -> Iterator[tuple[Page, Watch]]:
 def test_a_person_sees_the_whole_job_done(signed_in: tuple[Page, Watch], real: Served) -> None:
     page, watch = signed_in
     expect(page.get_by_test_id("rehearsal-badge")).to_be_visible()
+    expect(page.get_by_test_id("example").first).to_have_text(ASK)
     send(page, ASK)
 
     writing = page.locator('[data-testid="tool-card"][data-stage="writing"]').get_by_test_id("script")
@@ -58,6 +59,8 @@ def test_a_person_sees_the_whole_job_done(signed_in: tuple[Page, Watch], real: S
     expect(last.get_by_test_id("outcome")).to_contain_text("Committed")
     expect(last.get_by_test_id("report-row")).to_have_count(len(doors))
     expect(last.get_by_test_id("picture")).to_be_visible()
+    last.get_by_test_id("script").locator("summary").click()
+    expect(last.get_by_test_id("diff").locator(".added .text")).to_contain_text(["attributes={"])
     assert changed_ids(real.model.with_name("before.ifc"), real.model) == (set(), doors, set())
     assert watch.complaints == []
     assert watch.foreign() == []

@@ -101,13 +101,27 @@ def test_an_error_names_its_line_and_edits_can_be_read_whole(page: Page, stub: S
     expect(failed.locator(".line.wrong")).to_have_text('    wall.FireRating = "EI 60"')
 
     expect(mended.get_by_test_id("report-group").first).to_contain_text("IfcWallStandardCase54")
-    expect(mended.get_by_test_id("notes").get_by_role("listitem")).to_have_count(2)
+    expect(mended.get_by_role("list", name="Notes").get_by_role("listitem")).to_have_count(2)
+    mended.get_by_test_id("script").locator("summary").click()
+    expect(mended.get_by_test_id("script").locator("summary")).to_have_text("3 edits: 3 lines added, 2 removed")
+    expect(mended.get_by_test_id("diff").locator(".removed .text")).to_have_text(
+        ['    wall.FireRating = "EI 60"', 'print("done")']
+    )
+    mended.get_by_test_id("whole-script").click()
+    expect(mended.get_by_role("group", name="Whole script")).to_contain_text("for wall in walls:")
+
+
+@pytest.mark.parametrize("log", ["mended"])
+def test_edits_without_a_diff_are_listed_one_by_one(page: Page, stub: Stub, log: str) -> None:
+    for event in stub.scenario.log["events"]:
+        event.get("metadata", {}).pop("diff", None)
+    send(page, "Every wall needs fire rating EI 60")
+    mended = page.get_by_test_id("tool-card").nth(1)
     mended.get_by_test_id("script").locator("summary").click()
     expect(mended.locator(".edit-where")).to_have_text(
         ["Before line 1: inserted", "Line 3 replaced by", "Line 4: deleted"]
     )
-    mended.get_by_test_id("whole-script").click()
-    expect(mended.get_by_role("group", name="Whole script")).to_contain_text("for wall in walls:")
+    expect(mended.get_by_test_id("diff")).to_have_count(0)
 
 
 def test_a_message_carries_the_choices_made(page: Page, stub: Stub) -> None:

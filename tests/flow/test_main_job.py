@@ -122,12 +122,14 @@ def test_the_eight_doors_of_level_2_of_a_real_model(tmp_path: Path) -> None:
     assert sorted(tags(model, doors)) == [f"2-{number:02}" for number in range(1, 9)]
 
 
-def test_sessions_survive_a_normal_stop(model: Path, tmp_path: Path) -> None:
-    with serve(tmp_path / "state", model) as served:
+def test_sessions_survive_a_normal_stop(tmp_path: Path) -> None:
+    model = tmp_path / "nobody.ifc"
+    model.write_text("a host is not needed for this\n")
+    with serve(tmp_path / "state", model, host=False) as served:
         first = served.run("What is in this model?")
     session_id, run_id = (first[0]["metadata"][name] for name in ("session_id", "run_id"))
 
-    with serve(tmp_path / "state", model) as again:
+    with serve(tmp_path / "state", model, host=False) as again:
         assert [each["id"] for each in again.api.get("/sessions")["sessions"]] == [session_id]
         assert dump(list(again.api.follow(run_id))) == dump(first)
         second = again.run("What is in this model?", session_id=session_id)

@@ -208,7 +208,7 @@ async def test_thinking_is_marked_as_this_models_own_and_parts_keep_their_order(
     replayed = await play(
         chunk({"reasoning_content": "Hm", "reasoning": "Hm"}),
         chunk({"content": "One"}),
-        chunk({"reasoning_details": [{"type": "reasoning.text", "text": "So"}, {"type": "reasoning.encrypted"}]}),
+        chunk({"content": [{"type": "thinking", "thinking": "So"}]}),
         chunk({"content": [{"type": "thinking", "thinking": "ho"}, {"type": "text", "text": "Two"}]}),
         STOP,
     )

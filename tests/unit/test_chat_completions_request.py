@@ -11,13 +11,14 @@ from drafthand.tools import TOOLS
 from drafthand.transcript import Image, ImageRef, Message, Opaque, Text, Thinking, ToolCall, ToolResult, Turn
 from drafthand.vendors.access import Access
 from drafthand.vendors.chat_completions import ChatCompletionsClient
+from drafthand.vendors.chat_completions_pieces import DETAILS
 from drafthand.vendors.chat_completions_request import BRIDGE, GO_ON, NO_OUTPUT, build_request, nine
 from drafthand.vendors.pairing import NO_RESULT
 from hypothesis import given
 from hypothesis import strategies as st
 
-SPEC = ModelSpec(id="grok-6", label="Grok", vendor="xai", dialect="chat_completions")
-MISTRAL: dict[str, Any] = {"vendor": "mistral", "call_ids": "alnum9"}
+SPEC = ModelSpec(id="grok-6", label="Grok", vendor="xai", dialect="chat_completions", one_call=True)
+MISTRAL: dict[str, Any] = {"vendor": "mistral", "call_ids": "alnum9", "asks_usage": False}
 DEEPSEEK: dict[str, Any] = {"reasoning_field": "reasoning_content"}
 IMAGE = ImageRef(sha256="a" * 64, media_type="image/png", width=10, height=10)
 PICTURES = {IMAGE.sha256: Picture("image/png", b"PNG")}
@@ -72,13 +73,14 @@ def test_the_limit_has_the_name_this_model_knows_and_usage_is_asked_for() -> Non
 
 def test_one_call_at_a_time_is_asked_for_only_where_that_is_understood_and_there_are_tools() -> None:
     assert request(user("hi"))["parallel_tool_calls"] is False
-    assert "parallel_tool_calls" not in request(user("hi"), vendor="deepseek")
+    assert "parallel_tool_calls" not in request(user("hi"), one_call=False)
     assert "parallel_tool_calls" not in request(user("hi"), tools=[])
     assert "tools" not in request(user("hi"), tools=[])
 
 
 def test_mistral_sends_its_usage_unasked() -> None:
     assert "stream_options" not in request(user("hi"), **MISTRAL)
+    assert request(user("hi"))["stream_options"] == {"include_usage": True}
 
 
 def test_effort_is_sent_where_the_model_has_one() -> None:
@@ -190,6 +192,28 @@ def test_reasoning_goes_back_to_its_own_model_in_the_field_it_wants() -> None:
 
     assert call["reasoning_content"] == "look"
     assert answer["reasoning"] == "\nlook "
+
+
+def test_blocks_go_back_unchanged_to_the_model_that_signed_them_where_it_wants_them() -> None:
+    blocks = [{"type": "reasoning.text", "text": "So", "signature": "c2ln", "index": 0}]
+    opaque = Opaque(vendor="xai", model=SPEC.id, kind=DETAILS, data=json.dumps(blocks))
+    wants: dict[str, Any] = {"reasoning_field": DETAILS}
+    signed = Thinking(text="So", opaque=opaque)
+    foreign = Thinking(text="So", opaque=opaque.model_copy(update={"model": "grok-5"}))
+
+    assert sent(user("hi"), said("One", signed), user("more"), **wants)[1][DETAILS] == blocks
+    for other in (foreign, thought(), Thinking(text="So")):
+        assert sent(user("hi"), said("One", other), user("more"), **wants)[1] == {"role": "assistant", "content": "One"}
+    assert set(sent(user("hi"), said("One", signed), user("more"))[1]) == {"role", "content"}
+
+
+def test_a_block_that_signs_a_call_names_it_by_the_id_it_is_sent_under() -> None:
+    data = json.dumps([{"type": "reasoning.encrypted", "id": "tool_0", "data": "c2ln"}, {"id": "other"}])
+    signed = Thinking(text="", opaque=Opaque(vendor="xai", model=SPEC.id, kind=DETAILS, data=data))
+
+    _, answer, _ = sent(user("hi"), called("call_1", signed, vendor_id="tool_0"), answered(), reasoning_field=DETAILS)
+
+    assert [block["id"] for block in answer[DETAILS]] == ["call_1", "other"] == [answer["tool_calls"][0]["id"], "other"]
 
 
 def test_reasoning_of_others_is_not_sent_but_reasoning_content_is_never_left_out() -> None:

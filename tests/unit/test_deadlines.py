@@ -1,8 +1,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import httpx2
 import pytest
 from drafthand.errors import VendorError
+from drafthand.model import ModelSpec, TurnSettings
+from drafthand.transcript import Message, Text, Turn
+from drafthand.vendors import DIALECTS, client_of
+from drafthand.vendors.access import Access
 from drafthand.vendors.deadlines import deadlines, in_time
 
 
@@ -42,3 +47,21 @@ async def test_a_vendor_that_never_answers_is_unavailable() -> None:
         await in_time(asyncio.Event().wait(), "v", within_s=0.01)
 
     assert (gone.value.code, gone.value.retryable) == ("unavailable", True)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_model_says_itself_how_long_its_first_event_may_take(dialect: str) -> None:
+    async def never(request: httpx2.Request) -> httpx2.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    spec = ModelSpec(id="m", label="m", vendor="v", dialect=dialect, first_event_s=0.01)
+    asked = [Message(role="user", parts=(Text(text="hi"),))]
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(never)) as http_client:
+        client = client_of(dialect, Access("key", "http://v.invalid"), http_client)
+        with pytest.raises(VendorError) as gone:
+            async for _ in client.stream(asked, [], TurnSettings(spec, "system", 100), Turn(vendor="v", model="m")):
+                pass
+
+    assert gone.value.code in ("unavailable", "broken_stream")
+    assert gone.value.retryable

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from drafthand.vendors.gemini_arguments import Arguments, clean, steps_of
+from drafthand.vendors.gemini_arguments import Arguments, steps_of
+from drafthand.vendors.hygiene import clean_all
 from google.genai.types import PartialArg
 from hypothesis import given
 from hypothesis import strategies as st
 
-NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name == clean(name))
+NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name == clean_all(name))
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=30)
 VALUES = st.recursive(
     SCALARS,
@@ -47,7 +48,7 @@ def put(*partials: PartialArg) -> tuple[Arguments, list[str]]:
 
 @given(OBJECTS, st.integers(1, 5))
 def test_pieces_in_order_become_the_object_and_their_text_its_json(value: dict[str, Any], size: int) -> None:
-    value = clean(value)
+    value = clean_all(value)
     arguments, told = put(*pieces(value, "$", size))
 
     assert (arguments.value, arguments.broken, arguments.open) == (value, False, None)

@@ -75,8 +75,7 @@ def test_effort_is_a_level_or_a_budget(effort: str | None, wanted: dict[str, Any
 def test_a_signature_goes_back_on_the_very_part_it_came_with() -> None:
     turn = said(
         Thinking(text="let me look", opaque=signature(ON_THOUGHT, b"1")),
-        Text(text="I look."),
-        Thinking(text="", opaque=signature(ON_TEXT, b"2")),
+        Text(text="I look.", opaque=signature(ON_TEXT, b"2")),
         call("call_1", signature(ON_CALL, b"3")),
         Thinking(text="", opaque=signature(ON_NOTHING, b"4")),
     )
@@ -201,16 +200,40 @@ def test_a_call_that_was_cut_goes_back_without_arguments() -> None:
     assert model["parts"][0]["function_call"]["args"] == {}
 
 
+def test_what_is_left_of_a_cut_call_does_not_carry_the_signature_of_the_whole() -> None:
+    cut = call(opaque=signature(ON_CALL)).model_copy(update={"input": None})
+
+    _, model, _ = sent(user("hi"), said(cut), user("go on"))
+
+    assert model["parts"][0]["thought_signature"] == SENTINEL
+
+
 def test_blank_text_is_left_out_and_an_empty_message_with_it() -> None:
     assert [content["role"] for content in sent(user("hi"), said(Text(text=" \n")), user("still there?"))] == ["user"]
 
 
-def test_a_signature_of_blank_text_stands_alone_and_never_on_another_text() -> None:
-    turn = said(Text(text="Done."), Text(text="\n"), Thinking(text="", opaque=signature(ON_TEXT, b"2")))
+def test_a_signature_stays_on_its_text_even_where_that_is_blank_and_foreign_ones_are_left_out() -> None:
+    foreign = Text(text="Done.", opaque=signature(ON_TEXT, b"1", model="another"))
+    turn = said(foreign, Text(text="\n", opaque=signature(ON_TEXT, b"2")))
 
     _, model, _ = sent(user("hi"), turn, user("thanks"))
 
-    assert model["parts"] == [{"text": "Done."}, {"text": "", "thought_signature": b"2"}]
+    assert model["parts"] == [{"text": "Done."}, {"text": "\n", "thought_signature": b"2"}]
+
+
+def test_a_model_that_can_not_think_is_not_asked_to() -> None:
+    settings = replace(SETTINGS, model=SPEC.model_copy(update={"thinking": "off", "effort": "HIGH"}))
+
+    assert "thinking_config" not in build_request([user("hi")], TOOLS, settings)["config"]
+
+
+def test_a_tools_impossible_name_is_made_possible_in_call_and_result() -> None:
+    called = call().model_copy(update={"name": "functions.run it"})
+
+    _, model, result = sent(user("hi"), said(called), answered())
+
+    assert model["parts"][0]["function_call"]["name"] == "functions_run_it"
+    assert result["parts"][0]["function_response"]["name"] == "functions_run_it"
 
 
 def test_a_request_never_ends_with_the_model() -> None:

@@ -8,9 +8,10 @@ import pytest
 from drafthand.errors import VendorError
 from drafthand.model import ModelSpec, TurnSettings
 from drafthand.replay import Replayed, replay
-from drafthand.transcript import Message, Text, Thinking, ToolCall, Turn
+from drafthand.transcript import Message, Opaque, Text, Thinking, ToolCall, Turn
 from drafthand.vendors.access import Access
 from drafthand.vendors.openai_responses import OpenAIResponsesClient
+from drafthand.vendors.openai_responses_request import PHASE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,7 +128,7 @@ async def test_a_call_is_announced_before_any_of_its_input() -> None:
     assert replayed.turn.tool_calls[0].input == {}
 
 
-async def test_the_phase_of_a_message_stands_before_it_and_the_reasoning_before_that() -> None:
+async def test_a_message_holds_its_phase_and_the_reasoning_stands_before_it() -> None:
     replayed = await play(
         added(REASONING),
         done(REASONING),
@@ -136,12 +137,11 @@ async def test_the_phase_of_a_message_stands_before_it_and_the_reasoning_before_
         ended(),
     )
 
-    reasoning, phase, message = replayed.turn.parts
+    reasoning, message = replayed.turn.parts
     assert isinstance(reasoning, Thinking)
-    assert isinstance(phase, Thinking)
     assert json.loads(reasoning.opaque.data) == REASONING
-    assert json.loads(phase.opaque.data) == {"phase": "commentary"}
-    assert message == Text(text="I look.")
+    phase = Opaque(vendor="replayed", model="replayed", kind=PHASE, data="commentary")
+    assert message == Text(text="I look.", opaque=phase)
 
 
 async def test_reasoning_that_led_to_an_item_we_cant_send_back_stays_here() -> None:

@@ -84,6 +84,12 @@ def test_effort_is_sent_where_the_model_has_one() -> None:
     assert request(user("hi"), effort="high")["reasoning"] == {"summary": "auto", "effort": "high"}
 
 
+def test_a_model_that_can_not_reason_is_not_asked_to() -> None:
+    body = request(user("hi"), thinking="off", effort="high")
+
+    assert not {"reasoning", "include"} & set(body)
+
+
 def test_requests_of_one_system_prompt_share_a_cache_key() -> None:
     first, second = request(user("hi")), request(user("ho"))
     other = build_request([user("hi")], TOOLS, TurnSettings(SPEC, "You are somebody else.", 4000))
@@ -134,13 +140,29 @@ def test_reasoning_that_led_to_nothing_or_to_a_blank_message_is_not_sent() -> No
 
 
 def test_a_message_keeps_its_phase_and_the_next_has_none() -> None:
-    mark = Thinking(text="", opaque=Opaque(vendor="openai", model=SPEC.id, kind=PHASE, data='{"phase": "commentary"}'))
-    turn = Message(role="assistant", parts=(*said("I look.", thought(), mark).parts, Text(text="Well.")), model=SPEC.id)
+    marked = Text(text="I look.", opaque=Opaque(vendor="openai", model=SPEC.id, kind=PHASE, data="commentary"))
+    turn = Message(role="assistant", parts=(thought(), marked, Text(text="Well.")), model=SPEC.id)
 
     assert sent(user("hi"), turn)[2:] == [
         {"role": "assistant", "content": "I look.", "phase": "commentary"},
         {"role": "assistant", "content": "Well."},
     ]
+
+
+def test_the_phase_that_another_model_gave_stays_with_it() -> None:
+    marked = Text(text="I look.", opaque=Opaque(vendor="openai", model="gpt-7", kind=PHASE, data="commentary"))
+
+    assert sent(user("hi"), Message(role="assistant", parts=(marked,), model="gpt-7"))[1:] == [
+        {"role": "assistant", "content": "I look."}
+    ]
+
+
+def test_a_phase_as_it_was_stored_once_is_no_reasoning_item() -> None:
+    mark = Thinking(
+        text="", opaque=Opaque(vendor="openai", model=SPEC.id, kind="message", data='{"phase": "commentary"}')
+    )
+
+    assert sent(user("hi"), said("I look.", mark))[1:] == [{"role": "assistant", "content": "I look."}]
 
 
 def test_a_picture_lies_inside_its_output_and_never_in_a_text() -> None:

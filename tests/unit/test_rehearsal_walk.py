@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.rehearsal.script import load
+from local.rehearsal.script import Script, load
 from local.rehearsal.walk import LABEL, Exchange, Play, View, fill, walk
 
 SCRIPTS = load()
@@ -22,6 +22,21 @@ FAILED = (
 COMMITTED = (
     "outcome: committed\nstdout:\n#8283: 150378 -> 2-01\nreport:\nchanged: 11 modified, 0 added, 0 deleted\n"
     '- modified IfcDoor "Door" tag 2-01\n'
+)
+
+LOOP = Script.model_validate(
+    {
+        "name": "loop",
+        "title": "Go round",
+        "match": "go round",
+        "turns": [
+            {
+                "name": "step",
+                "call": {"tool": "execute_data_collection", "input": {"code": "print({n})"}},
+                "next": [{"when": r"round (?P<n>\d+)", "go": "step"}],
+            }
+        ],
+    }
 )
 
 
@@ -131,6 +146,36 @@ def test_a_tool_the_request_does_not_offer_is_not_called():
 
     assert play.call is None
     assert "calls execute_task_automation, and this request lets the model call: execute_data_collection." in play.say
+
+
+def test_where_calls_are_forbidden_the_newest_result_is_the_account():
+    capped = "outcome: refused\nThe limit is reached: 5 of 5 fixes are used.\n" + "x" * 2_000
+
+    for results in [(LISTED,), (LISTED, capped)]:
+        play = answer(*results, tools=frozenset())
+
+        assert play.call is None
+        assert play.say.startswith(f"{LABEL} I stop here. What was used and done so far:\n\n{results[-1][:1_200]}")
+        assert len(play.say) < 1_400
+
+
+def test_where_calls_are_forbidden_a_turn_without_a_call_is_played():
+    assert "the report counts 11 modified" in answer(LISTED, FAILED, COMMITTED, tools=frozenset()).say
+
+
+def test_where_calls_are_forbidden_before_any_result_the_call_is_named():
+    play = answer(tools=frozenset())
+
+    assert play.call is None
+    assert "calls execute_data_collection, and this request lets the model call: none." in play.say
+
+
+def test_a_turn_that_follows_itself_is_played_as_often_as_it_is_asked_for():
+    rounds = [f"round {number}" for number in range(1, 201)]
+
+    play = walk([LOOP, SCRIPTS[-1]], View("go round", tuple(map(Exchange, rounds)), TOOLS))
+
+    assert play.call.input == {"code": "print(200)"}
 
 
 def test_the_fallback_names_what_can_be_rehearsed():

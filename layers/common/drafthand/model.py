@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from drafthand.chunks import StreamChunk, Usage
 from drafthand.tools import ToolSpec
-from drafthand.transcript import Message, Turn
+from drafthand.transcript import Message, Opaque, Turn
+
+
+class ImageCeiling(NamedTuple):
+    """What a picture may be at most; the fields of `ModelSpec` that begin with image_."""
+
+    edge_px: int
+    patches: int | None
+    patch_px: int
+    max_bytes: int
 
 
 class ModelSpec(BaseModel):
-    """One entry of models.toml. Limits in tokens, `image_edge_px` in pixels, prices in US dollars per million tokens.
+    """One entry of models.toml. Limits in tokens, prices in US dollars per million tokens.
 
     `heavy` is the output budget of a turn that may write a script, `light` that of a turn that judges a report.
     """
@@ -31,17 +40,32 @@ class ModelSpec(BaseModel):
     max_output: int = 16_000
     heavy: int = 16_000
     light: int = 4_000
-    image_edge_px: int = 1568
+    image_edge_px: int = Field(default=1568, ge=1)
+    """The longest side of a picture that the model sees unscaled; a longer one is scaled down before it is sent."""
+    image_patches: int | None = Field(default=None, ge=1)
+    """How many squares of `image_patch_px` may cover a picture; None where the vendor sets no such limit."""
+    image_patch_px: int = Field(default=28, ge=1)
+    image_max_bytes: int = Field(default=3_750_000, ge=10_000)
+    """The size of a picture's file; in base64 it is a third more."""
     rehearsal: bool = False
     default: bool = False
     thinking: Literal["adaptive", "off"] = "adaptive"
-    """Dialect anthropic_messages: whether the model decides itself how long it thinks. Older ones can't."""
+    """off: nothing about thinking is asked, as models that can't think (or not adaptively) refuse to be asked."""
     effort: str | None = None
     """How hard the model thinks, in its vendor's own word; None leaves it to the vendor."""
     pictures_in_results: bool = True
-    """False: pictures of a tool result follow in the next user message."""
-    reasoning_field: Literal["reasoning_content", "reasoning"] | None = None
+    """False: pictures of a tool result follow in the next user message. Chat completions never take them elsewhere."""
+    first_event_s: float | None = Field(default=None, gt=0, le=600)
+    """How long the first event of an answer may take, in seconds; None leaves it to the dialect. A local server that
+    loads a model first needs more. The SDKs wait no longer than 600."""
+    reasoning_field: Literal["reasoning_content", "reasoning", "reasoning_details"] | None = None
     """Dialect chat_completions: the field in which this model wants its reasoning back."""
+    one_call: bool = False
+    """Dialect chat_completions: whether the server documents `parallel_tool_calls`, so that it can be asked for one
+    call a turn. OpenAI's o-series refuses the option."""
+    asks_usage: bool = True
+    """Dialect chat_completions: whether to ask for token counts by `stream_options`. Mistral counts unasked, and
+    refuses the option."""
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """Dialect chat_completions: the name of the output limit."""
     call_ids: Literal["any", "alnum9"] = "any"
@@ -56,6 +80,14 @@ class ModelSpec(BaseModel):
     @property
     def wire_name(self) -> str:
         return self.name or self.id
+
+    @property
+    def image_ceiling(self) -> ImageCeiling:
+        return ImageCeiling(self.image_edge_px, self.image_patches, self.image_patch_px, self.image_max_bytes)
+
+    def made(self, opaque: Opaque | None) -> bool:
+        """Whether this model made it; what another made must not go back to this one."""
+        return opaque is not None and (opaque.vendor, opaque.model) == (self.vendor, self.id)
 
     def cost_usd(self, usage: Usage) -> float | None:
         """What the tokens cost; None where prices are not known. Cached input without its own price costs as input."""

@@ -38,9 +38,14 @@ class Services:
         known = models(self.settings.models_file)
         return {name: model for name, model in known.items() if self.access(model) is not None}
 
+    def default(self) -> ModelSpec | None:
+        """The model of who names none."""
+        offered = list(self.available().values())
+        return next((model for model in offered if model.default), offered[0] if offered else None)
+
     def preload(self) -> None:
-        """Make the clients of all models on offer, so that no user waits for an SDK's import."""
-        for model in self.available().values():
+        """Make the default model's client, so that its first user does not wait for an SDK's import."""
+        if (model := self.default()) is not None:
             self.client(model)
 
     def client(self, model: ModelSpec) -> ModelClient:

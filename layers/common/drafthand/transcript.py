@@ -41,6 +41,7 @@ class ImageRef(_Word):
 class Text(_Word):
     type: Literal["text"] = "text"
     text: str
+    opaque: Opaque | None = None
 
 
 class Thinking(_Word):

@@ -21,16 +21,18 @@ import httpx2
 import openai
 from openai.types.chat import ChatCompletionChunk
 
-from drafthand.chunks import StreamChunk, Usage
+from drafthand.chunks import ChunkType, StreamChunk, Usage
 from drafthand.errors import VendorError
 from drafthand.model import TurnSettings
 from drafthand.tools import ToolSpec
 from drafthand.transcript import Message, Turn
 from drafthand.vendors.access import Access
 from drafthand.vendors.chat_completions_errors import reported, sdk_error
-from drafthand.vendors.chat_completions_pieces import Call, Prose, call_piece_of, prose_of
+from drafthand.vendors.chat_completions_pieces import Call, Details, Prose, call_piece_of, prose_of
 from drafthand.vendors.chat_completions_request import build_request
-from drafthand.vendors.deadlines import deadlines, in_time
+from drafthand.vendors.deadlines import FIRST_EVENT_S, deadlines, in_time
+from drafthand.vendors.hygiene import count
+from drafthand.vendors.refusals import broken
 from drafthand.vendors.wire import UNREADABLE, reading
 
 DONE = object()
@@ -70,7 +72,7 @@ async def normalize(events: AsyncIterator[Any], turn: Turn) -> AsyncIterator[Str
         for chunk in answer.absorb(event):
             yield chunk
     if not answer.is_over:
-        raise VendorError(turn.vendor, "broken_stream", "The model's answer broke off before its end.", retryable=True)
+        raise broken(turn.vendor)
     for chunk in answer.close():
         yield chunk
 
@@ -98,6 +100,7 @@ class _Answer:
         self.items: list[Prose | Call] = []
         self.calls: dict[int | str, Call] = {}  # by index or place, and by the vendor's id
         self.latest: Call | None = None
+        self.details = Details()
         self.finish: str | None = None
         self.done = False
         self.refused = False
@@ -121,6 +124,7 @@ class _Answer:
 
     def _absorb_delta(self, delta: Any) -> Iterator[StreamChunk]:
         self.refused |= bool(getattr(delta, "refusal", None))
+        self.details.add(getattr(delta, "reasoning_details", None) or ())
         for kind, text in prose_of(delta):
             if not text:
                 continue
@@ -161,14 +165,27 @@ class _Answer:
     def close(self) -> Iterator[StreamChunk]:
         """Fill the turn. A call that was being written when the answer was cut off has no input."""
         cut = self.finish is not None and self.finish not in WHOLE
+        details = self._details(cut=cut)
         for item in self.items:
             yield from item.finish()
             if isinstance(item, Call):
                 whole = not (cut and item is self.latest)
                 self.turn.parts.append(item.part(whole=whole, may_be_empty=self.finish in WHOLE))
-            else:
-                self.turn.parts.append(item.part(self.turn))
+                continue
+            self.turn.parts.append(item.part(self.turn, details))
+            if item.kind is ChunkType.THINKING:
+                details = ""
         self.turn.close(self._stop_word(), _usage(self.usage))
+
+    def _details(self, *, cut: bool) -> str:
+        """The reasoning that must go back, with a thinking to lie on. What was cut inside a block has no signature."""
+        thoughts = [item for item in self.items if isinstance(item, Prose) and item.kind is ChunkType.THINKING]
+        if cut and self.items and thoughts and self.items[-1] is thoughts[-1]:
+            return ""
+        details = self.details.json()
+        if details and not thoughts:
+            self.items.insert(0, Prose(ChunkType.THINKING))
+        return details
 
     def _stop_word(self) -> str:
         if self.finish is not None and self.finish not in WHOLE:
@@ -180,12 +197,12 @@ class _Answer:
 
 def _usage(usage: Any) -> Usage:
     """Servers leave counts out, and count more from the cache than came in."""
-    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    cached = _count(usage, "prompt_tokens_details", "cached_tokens") or _count(usage, "prompt_cache_hit_tokens")
+    prompt, completion = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
+    cached = count(usage, "prompt_tokens_details", "cached_tokens") or count(usage, "prompt_cache_hit_tokens")
     read = min(prompt, cached)
-    written = min(prompt - read, _count(usage, "prompt_tokens_details", "cache_write_tokens"))
-    reasoning = _count(usage, "completion_tokens_details", "reasoning_tokens")
-    if _count(usage, "total_tokens") != prompt + completion + reasoning:
+    written = min(prompt - read, count(usage, "prompt_tokens_details", "cache_write_tokens"))
+    reasoning = count(usage, "completion_tokens_details", "reasoning_tokens")
+    if count(usage, "total_tokens") != prompt + completion + reasoning:
         reasoning = min(reasoning, completion)
         completion -= reasoning
     return Usage(
@@ -195,12 +212,6 @@ def _usage(usage: Any) -> Usage:
         output=completion,
         reasoning=reasoning,
     )
-
-
-def _count(usage: Any, *path: str) -> int:
-    for name in path:
-        usage = getattr(usage, name, None)
-    return usage or 0
 
 
 # -- client -----------------------------------------------------------------------------------------------------------
@@ -236,15 +247,16 @@ class ChatCompletionsClient:
         self, transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings, turn: Turn
     ) -> AsyncIterator[StreamChunk]:
         vendor, begun = settings.model.vendor, False
+        first_s = settings.model.first_event_s or FIRST_EVENT_S
         request = build_request(transcript, tools, settings)
         try:
-            response = await in_time(self.client.chat.completions.with_raw_response.create(**request), vendor)
+            response = await in_time(self.client.chat.completions.with_raw_response.create(**request), vendor, first_s)
             begun = True
             async with response.parse(to=_Stream) as stream:
                 with reading(vendor):
                     if "json" in response.headers.get("content-type", ""):
                         raise _unstreamed(vendor, json.loads(await stream.response.aread()))
-                    async for chunk in normalize(deadlines(_events(stream), vendor), turn):
+                    async for chunk in normalize(deadlines(_events(stream), vendor, first_s), turn):
                         yield chunk
         except openai.APIError as error:
             raise sdk_error(vendor, error, begun) from error

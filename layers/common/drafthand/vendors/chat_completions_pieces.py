@@ -11,42 +11,20 @@ Rules of these servers that shape the code:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drafthand.chunks import ChunkType, StreamChunk
 from drafthand.ids import new_id
 from drafthand.transcript import Opaque, Text, Thinking, ToolCall, Turn, parse_input
+from drafthand.vendors.hygiene import Written, clean_all
 
 REASONING = "reasoning"
 """Kind of the opaque mark of thinking that goes back as its text."""
-
-
-class Written:
-    """Text that arrives in pieces. Half of a surrogate pair waits for the other half; without it it is U+FFFD."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self._half = ""
-
-    def add(self, piece: str) -> str:
-        """What the piece adds, fit for every encoder."""
-        piece = self._half + piece
-        self._half = piece[-1] if "\ud800" <= piece[-1:] <= "\udbff" else ""
-        added = clean(piece.removesuffix(self._half))
-        self.text += added
-        return added
-
-    def end(self) -> str:
-        """What is left when no piece follows."""
-        added, self._half = clean(self._half), ""
-        self.text += added
-        return added
-
-
-def clean(text: str) -> str:
-    """The text without lone surrogates, which no encoder takes; halves of a pair that lie side by side are joined."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+DETAILS = "reasoning_details"
+"""Kind of the opaque data that is what OpenRouter calls so: signed or encrypted reasoning, all of a message's."""
+TEXT_OF = {"reasoning.text": "text", "reasoning.summary": "summary"}
+"""The types of such blocks that come in pieces, and the field that does."""
 
 
 class Prose:
@@ -64,11 +42,42 @@ class Prose:
         if added := self.written.end():
             yield StreamChunk(type=self.kind, content=added)
 
-    def part(self, turn: Turn) -> Text | Thinking:
+    def part(self, turn: Turn, details: str = "") -> Text | Thinking:
+        """`details`: what the message has of them, on its first thinking; else the text is all there is of it."""
         if self.kind is ChunkType.MESSAGE:
             return Text(text=self.written.text)
-        opaque = Opaque(vendor=turn.vendor, model=turn.model, kind=REASONING, data="")  # its text is all there is of it
+        kind = DETAILS if details else REASONING
+        opaque = Opaque(vendor=turn.vendor, model=turn.model, kind=kind, data=details)
         return Thinking(text=self.written.text, opaque=opaque)
+
+
+class Details:
+    """The `reasoning_details` of a message while they stream. A block of text comes in pieces, its signature last, and
+    is valid only put together."""
+
+    def __init__(self) -> None:
+        self.blocks: list[dict[str, Any]] = []
+
+    def add(self, pieces: Sequence[dict[str, Any]]) -> None:
+        for piece in pieces:
+            if self.blocks and _goes_on(self.blocks[-1], piece):
+                last, field = self.blocks[-1], TEXT_OF[piece["type"]]
+                text = (last.get(field) or "") + (piece.get(field) or "")
+                self.blocks[-1] = last | {name: value for name, value in piece.items() if value} | {field: text}
+            else:
+                self.blocks.append(dict(piece))
+
+    def json(self) -> str:
+        """What goes back, as JSON; empty where there is nothing."""
+        return json.dumps(clean_all(self.blocks), ensure_ascii=False) if self.blocks else ""
+
+
+def _goes_on(block: dict[str, Any], piece: dict[str, Any]) -> bool:
+    """Whether a piece belongs to the block before it. The same `index` proves nothing: it may be 0 in all of them."""
+    if block.get("signature") or piece.get("type") not in TEXT_OF:
+        return False
+    told = [(block.get(name), piece.get(name)) for name in ("type", "index", "id")]
+    return all(before == now or None in (before, now) for before, now in told)
 
 
 class Call:
@@ -106,7 +115,7 @@ class Call:
         """The call. Without `whole` it was cut off and has no input; `may_be_empty`: no text means no arguments."""
         raw = self.written.text
         value = parse_input(raw) if whole and (raw.strip() or may_be_empty) else None
-        return ToolCall(id=self.id, name=self.name, input=_clean_all(value), raw=raw, vendor_id=self.vendor_id)
+        return ToolCall(id=self.id, name=self.name, input=clean_all(value), raw=raw, vendor_id=self.vendor_id)
 
     def _is_whole(self) -> bool:
         text = self.written.text
@@ -115,12 +124,6 @@ class Call:
     def _chunk(self, piece: str) -> StreamChunk:
         facts = {"call_id": self.id, "tool": self.name}
         return StreamChunk(type=ChunkType.TOOL_INPUT_DELTA, content=piece, metadata=facts)
-
-
-def _clean_all(value: dict[str, Any] | None) -> dict[str, Any] | None:
-    r"""An input without lone surrogates: JSON may spell one as \ud800."""
-    cleaned: dict[str, Any] | None = json.loads(clean(json.dumps(value, ensure_ascii=False)))
-    return cleaned
 
 
 # -- what a delta says ------------------------------------------------------------------------------------------------

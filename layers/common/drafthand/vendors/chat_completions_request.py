@@ -6,7 +6,8 @@ Many servers speak this dialect, each a little differently. Rules that shape the
 2. Some servers let roles only alternate, so neighbours of one role become one message. Mistral, and the templates of
    its models, also want an assistant message between a tool's and a user's.
 3. Where a model wants its reasoning back in `reasoning_content` (DeepSeek, Kimi), every assistant message needs some,
-   also what another model wrote: without it the request is refused. Other servers refuse the field.
+   also what another model wrote: without it the request is refused. Other servers refuse the field. OpenRouter wants
+   `reasoning_details`, the blocks that the model behind it has signed or encrypted, all and unchanged.
 4. Mistral's call ids have exactly nine letters and digits.
 5. Many servers refuse an option they don't know, so what isn't known everywhere goes only where it is.
 """
@@ -17,7 +18,6 @@ import base64
 import hashlib
 import itertools
 import json
-import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -35,12 +35,9 @@ from drafthand.transcript import (
     ToolResult,
     parse_input,
 )
+from drafthand.vendors.chat_completions_pieces import DETAILS
+from drafthand.vendors.hygiene import tool_name
 from drafthand.vendors.pairing import answered
-
-ONE_CALL_VENDORS = frozenset({"groq", "mistral", "openrouter", "rehearsal", "xai"})
-"""Who documents `parallel_tool_calls`. OpenAI's o-series refuses it, others don't name it."""
-USAGE_UNASKED = frozenset({"mistral"})
-"""Who sends the usage unasked, and refuses `stream_options`."""
 
 ALPHABET = string.ascii_letters + string.digits
 BRIDGE = "Noted."
@@ -64,13 +61,13 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
         model.limit_field: settings.max_output,
         "stream": True,
     }
-    if model.vendor not in USAGE_UNASKED:
+    if model.asks_usage:
         request["stream_options"] = {"include_usage": True}
     if model.effort is not None:
         request["reasoning_effort"] = model.effort
     if tools:
         request["tools"] = [_tool(tool) for tool in tools]
-        if model.vendor in ONE_CALL_VENDORS:
+        if model.one_call:
             request["parallel_tool_calls"] = False
     return request
 
@@ -143,33 +140,38 @@ def _written(parts: Sequence[Part], ids: Mapping[str, str], model: ModelSpec) ->
     sent: dict[str, Any] = {"role": "assistant", "content": "\n\n".join(texts) or None}
     if calls:
         sent["tool_calls"] = calls
-    yield sent | _reasoning(parts, model)
+    yield sent | _reasoning(parts, ids, model)
 
 
 def _call(call: ToolCall, ids: Mapping[str, str]) -> dict[str, Any]:
     """The text that the model wrote goes back unchanged, as long as it is the JSON that was run."""
     same = call.raw.strip() and parse_input(call.raw) == call.input and call.input is not None
     written = call.raw if same else json.dumps(call.input or {}, ensure_ascii=False)
-    return {"id": ids[call.id], "type": "function", "function": {"name": _name(call.name), "arguments": written}}
+    return {"id": ids[call.id], "type": "function", "function": {"name": tool_name(call.name), "arguments": written}}
 
 
-def _name(name: str) -> str:
-    """A model may have called a tool that can't exist; the vendor would refuse its name for ever."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
-
-
-def _reasoning(parts: Sequence[Part], model: ModelSpec) -> dict[str, str]:
+def _reasoning(parts: Sequence[Part], ids: Mapping[str, str], model: ModelSpec) -> dict[str, Any]:
     """What this model thought, in the field where it wants it back."""
     if model.reasoning_field is None:
         return {}
-    text = "".join(part.text for part in parts if isinstance(part, Thinking) and _is_own(part, model))
+    own = [part for part in parts if isinstance(part, Thinking) and model.made(part.opaque)]
+    if model.reasoning_field == DETAILS:
+        details = _details(own, {part.vendor_id: ids[part.id] for part in parts if isinstance(part, ToolCall)})
+        return {DETAILS: details} if details else {}
+    text = "".join(part.text for part in own)
     if not text.strip() and model.reasoning_field == "reasoning_content":
         text = NO_REASONING
     return {model.reasoning_field: text} if text else {}
 
 
-def _is_own(part: Thinking, model: ModelSpec) -> bool:
-    return part.opaque is not None and (part.opaque.vendor, part.opaque.model) == (model.vendor, model.id)
+def _details(thoughts: Sequence[Thinking], sent: Mapping[str | None, str]) -> list[dict[str, Any]]:
+    """The blocks as they came, but a block that names a call (Gemini's signatures do) by the id under which it is sent.
+
+    `sent`: the vendor's ids of this message's calls, each with that id.
+    """
+    written = [part.opaque.data for part in thoughts if part.opaque is not None and part.opaque.kind == DETAILS]
+    blocks: list[dict[str, Any]] = [block for data in written for block in json.loads(data)]
+    return [block | {"id": sent[block["id"]]} if block.get("id") in sent else block for block in blocks]
 
 
 # -- ids --------------------------------------------------------------------------------------------------------------

@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator, Awaitable
 from typing import TypeVar
 
 from drafthand.errors import VendorError
+from drafthand.vendors.refusals import broken
 
 Event = TypeVar("Event")
 Answer = TypeVar("Answer")
 
 FIRST_EVENT_S = 120.0
-"""A long transcript that isn't cached may take a minute to read."""
+"""A long transcript that isn't cached may take a minute to read. A model's `first_event_s` stands above it."""
 IDLE_S = 90.0
 """Events come several times a second while a model writes; a dialect whose vendor is silent longer passes its own."""
 
@@ -42,7 +43,6 @@ async def deadlines(
         except StopAsyncIteration:
             return
         except TimeoutError as error:
-            message = f"The model's answer stalled: nothing came for {allowed:.0f} s."
-            raise VendorError(vendor, "broken_stream", message, retryable=True) from error
+            raise broken(vendor, f"The model's answer stalled: nothing came for {allowed:.0f} s.") from error
         yield event
         allowed = idle_s

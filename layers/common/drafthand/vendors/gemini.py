@@ -30,11 +30,12 @@ from drafthand.tools import ToolSpec
 from drafthand.transcript import Message, Opaque, Text, Thinking, ToolCall, Turn
 from drafthand.vendors.access import Access
 from drafthand.vendors.deadlines import deadlines
-from drafthand.vendors.gemini_arguments import Arguments, clean
+from drafthand.vendors.gemini_arguments import Arguments
 from drafthand.vendors.gemini_request import ON_CALL, ON_NOTHING, ON_TEXT, ON_THOUGHT, build_request
+from drafthand.vendors.hygiene import clean
+from drafthand.vendors.refusals import broken, code_of, refusal, retry_after_s
 from drafthand.vendors.wire import reading
 
-VENDOR = "gemini"
 SILENCE_S = 300.0
 """Arguments are sent only when all are written: 4 min 13 s before a call of 42 KB were measured."""
 STOPS = {"STOP": "end", "MAX_TOKENS": "max_tokens"} | dict.fromkeys(
@@ -109,14 +110,15 @@ class _Answer:
         return self.call is not None and self.call.arguments.open is not None
 
     def _check(self) -> None:
+        vendor = self.turn.vendor
         if self.reason is None or self.reason == "CONTINUATION":
-            raise _broken("The model's answer broke off before its end.")
+            raise broken(vendor)
         if self.reason in NONSENSE:
-            raise _broken(f"The model's answer can't be used ({self.reason}).")
+            raise broken(vendor, f"The model's answer can't be used ({self.reason}).")
         if self.reason == "MISSING_THOUGHT_SIGNATURE":
-            raise VendorError(VENDOR, "invalid_request", "Gemini misses a thought signature in this conversation.")
+            raise VendorError(vendor, "invalid_request", "Gemini misses a thought signature in this conversation.")
         if self.reason == "STOP" and not self.said:
-            raise _broken("The model's answer was empty.")
+            raise broken(vendor, "The model's answer was empty.")
 
     def _part(self, part: Any) -> Iterator[StreamChunk]:
         signature = None if part.thought_signature is None else base64.b64encode(part.thought_signature).decode()
@@ -146,11 +148,10 @@ class _Answer:
         if self.kind is ChunkType.THINKING:
             if text or signature:
                 self.turn.parts.append(Thinking(text=text, opaque=self._opaque(ON_THOUGHT, signature)))
-            return
-        if text:
-            self.turn.parts.append(Text(text=text))
-        if signature:
-            self.turn.parts.append(Thinking(text="", opaque=self._opaque(ON_TEXT if text else ON_NOTHING, signature)))
+        elif text:
+            self.turn.parts.append(Text(text=text, opaque=self._opaque(ON_TEXT, signature)))
+        elif signature:
+            self.turn.parts.append(Thinking(text="", opaque=self._opaque(ON_NOTHING, signature)))
 
     def _function_call(self, call: Any, signature: str | None) -> Iterator[StreamChunk]:
         self._close_text()
@@ -224,10 +225,6 @@ def _usage(counts: dict[str, int]) -> Usage:
     return Usage(input_uncached=max(prompt - cached, 0) + tools, cache_read=cached, output=output, reasoning=thoughts)
 
 
-def _broken(message: str) -> VendorError:
-    return VendorError(VENDOR, "broken_stream", message, retryable=True)
-
-
 # -- client -----------------------------------------------------------------------------------------------------------
 
 
@@ -252,21 +249,22 @@ class GeminiClient:
     async def stream(
         self, transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings, turn: Turn
     ) -> AsyncIterator[StreamChunk]:
+        vendor, first_s = settings.model.vendor, settings.model.first_event_s or SILENCE_S
         request = build_request(transcript, tools, settings)
-        async with aclosing(self._events(request)) as events:
-            async for chunk in normalize(deadlines(events, VENDOR, SILENCE_S, SILENCE_S), turn):
+        async with aclosing(self._events(request, vendor)) as events:
+            async for chunk in normalize(deadlines(events, vendor, first_s, SILENCE_S), turn):
                 yield chunk
 
-    async def _events(self, request: dict[str, Any]) -> AsyncGenerator[Any, None]:
+    async def _events(self, request: dict[str, Any], vendor: str) -> AsyncGenerator[Any, None]:
         """The SDK's events, or a VendorError. Connecting is part of it, so that the deadlines cover it."""
         opened: list[httpx2.Response] = []
         OPENED.set(opened)
         try:
-            with reading(VENDOR):
+            with reading(vendor):
                 async for event in await self.client.aio.models.generate_content_stream(**request):
                     yield event
         except errors.APIError as error:
-            raise _vendor_error(error) from error
+            raise _vendor_error(vendor, error) from error
         finally:
             for response in opened:
                 await response.aclose()
@@ -280,34 +278,20 @@ def _address(base_url: str | None) -> tuple[str | None, str | None]:
     return (address, last) if slash and re.fullmatch(r"v\d\w*", last) else (base_url, None)
 
 
-CODES = {
-    401: "auth",
-    403: "auth",
-    408: "unavailable",
-    413: "context_full",
-    429: "rate_limited",
-    499: "unavailable",
-    503: "overloaded",
-}
-RETRYABLE = {"rate_limited", "overloaded", "unavailable"}
 TOO_LONG = re.compile(r"input token count|payload size exceeds the limit", re.IGNORECASE)
 
 
-def _vendor_error(error: errors.APIError) -> VendorError:
+def _vendor_error(vendor: str, error: errors.APIError) -> VendorError:
     message = clean(str(error.message or error.status or "an error without a text"))
-    code = CODES.get(error.code) or ("invalid_request" if 400 <= error.code < 500 else "unavailable")
+    code = code_of(error.code)
     if error.code == 400 and TOO_LONG.search(message):
         code = "context_full"
-    if code == "auth" or "API key" in message:
-        return VendorError(VENDOR, "auth", "The key GEMINI_API_KEY was refused. Check it and start again.")
-    retryable = code in RETRYABLE
-    return VendorError(
-        VENDOR, code, f"Gemini answered: {message}", retryable=retryable, retry_after_s=_retry_after_s(error)
-    )
+    if "API key" in message:
+        code = "auth"
+    return refusal(vendor, code, message, status=error.code, retry_after_s=_wait_s(error))
 
 
-def _retry_after_s(error: errors.APIError) -> float | None:
+def _wait_s(error: errors.APIError) -> float | None:
     """Told in the error's details, seldom in a header."""
-    found = re.search(r"'retryDelay': '([\d.]+)s'", str(error.details))
-    asked = found[1] if found else str((getattr(error.response, "headers", None) or {}).get("retry-after", ""))
-    return float(asked) if re.fullmatch(r"\d+(\.\d+)?", asked) else None
+    found = re.search(r"'retryDelay': '(\d+(?:\.\d+)?)s'", str(error.details))
+    return float(found[1]) if found else retry_after_s(getattr(error.response, "headers", None) or {})

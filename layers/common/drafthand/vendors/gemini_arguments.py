@@ -12,21 +12,12 @@ import re
 from itertools import pairwise
 from typing import Any
 
+from drafthand.vendors.hygiene import clean, clean_all
+
 STEP = re.compile(
     r"""\.(?P<name>[^.\[\]'"*?@\s]+)|\[(?P<index>\d{1,6})\]"""
     r"""|\['(?P<single>(?:[^'\\]|\\.)*)'\]|\["(?P<double>(?:[^"\\]|\\.)*)"\]"""
 )
-
-
-def clean(value: Any) -> Any:
-    """The value with every lone surrogate replaced by U+FFFD: no UTF-8, hence no store and no client, can hold one."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [clean(item) for item in value]
-    if isinstance(value, dict):
-        return {clean(key): clean(item) for key, item in value.items()}
-    return value
 
 
 def steps_of(path: str) -> list[str | int]:
@@ -75,7 +66,7 @@ class Arguments:
         return json.dumps(self.value, ensure_ascii=False)
 
     def whole(self, args: dict[str, Any]) -> None:
-        self.value |= clean(args)
+        self.value |= clean_all(args)
 
     def piece(self, partial: Any) -> str:
         """Take a `PartialArg` in; the JSON text that it adds."""

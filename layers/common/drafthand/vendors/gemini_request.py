@@ -21,6 +21,7 @@ from typing import Any
 from drafthand.model import ModelSpec, TurnSettings
 from drafthand.tools import ToolSpec
 from drafthand.transcript import Image, ImageRef, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from drafthand.vendors.hygiene import tool_name
 from drafthand.vendors.pairing import answered
 
 SENTINEL = b"skip_thought_signature_validator"
@@ -31,7 +32,6 @@ GO_ON = "Go on."
 ON_CALL = "call_signature"
 ON_THOUGHT = "thought_signature"
 ON_TEXT = "text_signature"
-"""On the text just before: `Text` holds no opaque, so a `Thinking` without text stands behind it."""
 ON_NOTHING = "empty_signature"
 """On a part of its own with empty text, as streams often end."""
 
@@ -39,16 +39,19 @@ ON_NOTHING = "empty_signature"
 def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings) -> dict[str, Any]:
     """The arguments of `generate_content_stream`. Caching is the vendor's own: the prefix only has to stay the same."""
     messages = list(answered(transcript))
-    names = {part.id: part.name for message in messages for part in message.parts if isinstance(part, ToolCall)}
+    names = {
+        part.id: tool_name(part.name) for message in messages for part in message.parts if isinstance(part, ToolCall)
+    }
     contents = _merge_roles(_content(message, names, settings) for message in messages)
     if contents and contents[-1]["role"] == "model":
         contents.append({"role": "user", "parts": [{"text": GO_ON}]})
     config: dict[str, Any] = {
         "system_instruction": settings.system,
         "max_output_tokens": settings.max_output,
-        "thinking_config": {"include_thoughts": True} | _effort(settings.model),
         "automatic_function_calling": {"disable": True},
     }
+    if settings.model.thinking != "off":
+        config["thinking_config"] = {"include_thoughts": True} | _effort(settings.model)
     if tools:
         config["tools"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
     return {"model": settings.model.wire_name, "contents": contents, "config": config}
@@ -99,16 +102,15 @@ def _picture(image: ImageRef, settings: TurnSettings) -> dict[str, Any]:
 def _model_parts(parts: Sequence[Part], model: ModelSpec) -> list[dict[str, Any]]:
     sent: list[dict[str, Any]] = []
     called = False
-    for before, part in zip((None, *parts), parts, strict=False):
+    for part in parts:
         match part:
+            case Text(opaque=Opaque() as opaque) if model.made(opaque):
+                sent.append({"text": part.text} | _signed(opaque))
             case Text(text=text) if text.strip():
                 sent.append({"text": text})
-            case Thinking(opaque=Opaque() as opaque) if _is_own(opaque, model):
-                if opaque.kind == ON_TEXT and isinstance(before, Text) and before.text.strip():
-                    sent[-1] |= _signed(opaque)
-                else:
-                    thought = {"thought": True} if opaque.kind == ON_THOUGHT else {}
-                    sent.append({"text": part.text} | thought | _signed(opaque))
+            case Thinking(opaque=Opaque() as opaque) if model.made(opaque):
+                thought = {"thought": True} if opaque.kind == ON_THOUGHT else {}
+                sent.append({"text": part.text} | thought | _signed(opaque))
             case ToolCall():
                 sent.append(_call(part, model, first=not called))
                 called = True
@@ -116,16 +118,13 @@ def _model_parts(parts: Sequence[Part], model: ModelSpec) -> list[dict[str, Any]
 
 
 def _call(part: ToolCall, model: ModelSpec, *, first: bool) -> dict[str, Any]:
-    sent: dict[str, Any] = {"function_call": {"id": part.id, "name": part.name, "args": part.input or {}}}
-    if part.opaque is not None and _is_own(part.opaque, model):
+    sent: dict[str, Any] = {"function_call": {"id": part.id, "name": tool_name(part.name), "args": part.input or {}}}
+    whole = part.input is not None  # a signature is of what was written, not of what is left of it
+    if whole and part.opaque is not None and model.made(part.opaque):
         return sent | _signed(part.opaque)
     if first and _wants_signatures(model):
         return sent | {"thought_signature": SENTINEL}
     return sent
-
-
-def _is_own(opaque: Opaque, model: ModelSpec) -> bool:
-    return (opaque.vendor, opaque.model) == (model.vendor, model.id)
 
 
 def _signed(opaque: Opaque) -> dict[str, Any]:

@@ -12,7 +12,6 @@ Rules of this vendor that shape the code (those of its requests stand in openai_
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -26,8 +25,10 @@ from drafthand.model import TurnSettings
 from drafthand.tools import ToolSpec
 from drafthand.transcript import Message, Opaque, Text, Thinking, ToolCall, Turn, parse_input
 from drafthand.vendors.access import Access
-from drafthand.vendors.deadlines import deadlines, in_time
+from drafthand.vendors.deadlines import FIRST_EVENT_S, deadlines, in_time
+from drafthand.vendors.hygiene import Written, clean, clean_all, count
 from drafthand.vendors.openai_responses_request import PHASE, REASONING, build_request
+from drafthand.vendors.refusals import STATUSES, broken, code_of, refusal, retry_after_s, told_s, unreachable
 from drafthand.vendors.wire import reading
 
 INCOMPLETE = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
@@ -69,7 +70,7 @@ async def normalize(events: AsyncIterator[Any], turn: Turn) -> AsyncIterator[Str
             case _:
                 for chunk in answer.absorb(event):
                     yield chunk
-    raise VendorError(turn.vendor, "broken_stream", "The model's answer broke off before its end.", retryable=True)
+    raise broken(turn.vendor)
 
 
 class _Answer:
@@ -131,45 +132,41 @@ class _Item:
         self.kind = kind
         self.item = start
         self.call_id = new_id("call")
-        self.text = ""
-        self.held = ""
+        self.written = Written()
         self.whole = False
+
+    @property
+    def text(self) -> str:
+        return self.written.text
 
     def opening(self) -> Iterator[StreamChunk]:
         if self.kind == "function_call":
             yield self._chunk("")
 
     def absorb(self, piece: str) -> Iterator[StreamChunk]:
-        """Half of a surrogate pair waits for its other half."""
-        piece = self.held + piece
-        self.held = piece[-1] if "\ud800" <= piece[-1:] <= "\udbff" else ""
-        piece = _clean(piece.removesuffix(self.held))
-        self.text += piece
-        if piece and self.kind in CHUNKS:
-            yield self._chunk(piece)
+        if (added := self.written.add(piece)) and self.kind in CHUNKS:
+            yield self._chunk(added)
 
     def finish(self, item: Any) -> Iterator[StreamChunk]:
         """The item as it is in the end, and whatever of its text no piece had brought."""
         self.item, self.whole = item, getattr(item, "status", None) != "incomplete"
-        text = _clean(_text_of(item)) or self.text
+        text = clean(_text_of(item)) or self.text
         if text.startswith(self.text) and text != self.text and self.kind in CHUNKS:
             yield self._chunk(text.removeprefix(self.text))
-        self.text = text
+        self.written.text = text
 
     def parts(self, turn: Turn) -> Iterator[Text | Thinking | ToolCall]:
         match self.kind:
             case "message" if self.text:
                 phase = getattr(self.item, "phase", None)
-                if phase:
-                    yield Thinking(text="", opaque=_opaque(turn, PHASE, {"phase": phase}))
-                yield Text(text=self.text)
+                yield Text(text=self.text, opaque=_opaque(turn, PHASE, phase) if phase else None)
             case "reasoning":
                 opaque = self._reasoning(turn)
                 if self.text or opaque:
                     yield Thinking(text=self.text, opaque=opaque)
             case "function_call":
                 name, vendor_id = (getattr(self.item, field, None) for field in ("name", "call_id"))
-                value = _clean_all(parse_input(self.text)) if self.whole else None
+                value = clean_all(parse_input(self.text)) if self.whole else None
                 yield ToolCall(id=self.call_id, name=name or "", input=value, raw=self.text, vendor_id=vendor_id)
 
     def _reasoning(self, turn: Turn) -> Opaque | None:
@@ -177,9 +174,9 @@ class _Item:
         encrypted = getattr(self.item, "encrypted_content", None)
         if not (self.whole and encrypted and self.item.id):
             return None
-        summary = [{"type": "summary_text", "text": _clean(part.text)} for part in self.item.summary or ()]
+        summary = [{"type": "summary_text", "text": clean(part.text)} for part in self.item.summary or ()]
         item = {"type": "reasoning", "id": self.item.id, "summary": summary, "encrypted_content": encrypted}
-        return _opaque(turn, REASONING, item)
+        return _opaque(turn, REASONING, json.dumps(item, ensure_ascii=False))
 
     def _chunk(self, piece: str) -> StreamChunk:
         kind = CHUNKS[self.kind]
@@ -187,8 +184,8 @@ class _Item:
         return StreamChunk(type=kind, content=piece, metadata=facts if kind is ChunkType.TOOL_INPUT_DELTA else {})
 
 
-def _opaque(turn: Turn, kind: str, data: dict[str, Any]) -> Opaque:
-    return Opaque(vendor=turn.vendor, model=turn.model, kind=kind, data=json.dumps(data, ensure_ascii=False))
+def _opaque(turn: Turn, kind: str, data: str) -> Opaque:
+    return Opaque(vendor=turn.vendor, model=turn.model, kind=kind, data=data)
 
 
 def _text_of(item: Any) -> str:
@@ -204,35 +201,18 @@ def _text_of(item: Any) -> str:
     return ""
 
 
-def _clean(text: str) -> str:
-    """The text without lone surrogates, which no encoder takes; halves of a pair that lie side by side are joined."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _clean_all(value: dict[str, Any] | None) -> dict[str, Any] | None:
-    r"""The same for an input's strings: JSON may spell a lone surrogate as \ud800."""
-    cleaned: dict[str, Any] | None = json.loads(_clean(json.dumps(value, ensure_ascii=False)))
-    return cleaned
-
-
 def _usage(usage: Any) -> Usage:
     """Gateways leave counts out, or all of them."""
-    read = _count(usage, "input_tokens_details", "cached_tokens")
-    written = _count(usage, "input_tokens_details", "cache_write_tokens")
-    reasoning = _count(usage, "output_tokens_details", "reasoning_tokens")
+    read = count(usage, "input_tokens_details", "cached_tokens")
+    written = count(usage, "input_tokens_details", "cache_write_tokens")
+    reasoning = count(usage, "output_tokens_details", "reasoning_tokens")
     return Usage(
-        input_uncached=max(0, _count(usage, "input_tokens") - read - written),
+        input_uncached=max(0, count(usage, "input_tokens") - read - written),
         cache_read=read,
         cache_write=written,
-        output=max(0, _count(usage, "output_tokens") - reasoning),
+        output=max(0, count(usage, "output_tokens") - reasoning),
         reasoning=reasoning,
     )
-
-
-def _count(usage: Any, *path: str) -> int:
-    for name in path:
-        usage = getattr(usage, name, None)
-    return usage or 0
 
 
 # -- client -----------------------------------------------------------------------------------------------------------
@@ -248,13 +228,14 @@ class OpenAIResponsesClient:
         self, transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings, turn: Turn
     ) -> AsyncIterator[StreamChunk]:
         vendor, begun = settings.model.vendor, False
+        first_s = settings.model.first_event_s or FIRST_EVENT_S
+        request = build_request(transcript, tools, settings)
         try:
-            request = build_request(transcript, tools, settings)
-            events = await in_time(self.client.responses.create(**request), vendor)
+            events = await in_time(self.client.responses.create(**request), vendor, first_s)
             begun = True
             async with events:
                 with reading(vendor):
-                    async for chunk in normalize(deadlines(events.__aiter__(), vendor), turn):
+                    async for chunk in normalize(deadlines(events.__aiter__(), vendor, first_s), turn):
                         yield chunk
         except openai.APIError as error:
             raise _sdk_error(vendor, error, begun) from error
@@ -276,64 +257,35 @@ CODES = {
     "misalignment_policy_violation": "refused",
     "image_content_policy_violation": "refused",
 }
-STATUSES = {
-    401: "auth",
-    403: "auth",
-    408: "unavailable",
-    409: "unavailable",
-    413: "context_full",
-    429: "rate_limited",
-    503: "overloaded",
-}
 OURS = ("invalid_", "image_", "unsupported_", "empty_")
 """How the codes begin that blame the request."""
 TOO_LONG = ("context window", "context length")
 """What gateways write that don't know the code."""
-RETRYABLE = {"rate_limited", "overloaded", "unavailable", "broken_stream"}
 
 
 def _sdk_error(vendor: str, error: openai.APIError, begun: bool) -> VendorError:
     """`begun`: the answer had begun to stream."""
     if isinstance(error, openai.APIConnectionError):
-        code = "broken_stream" if begun else "unavailable"
-        return VendorError(vendor, code, f"The vendor can't be reached: {error.message}", retryable=True)
+        return unreachable(vendor, error.message, begun=begun)
     body = error.body if isinstance(error.body, dict) else {}
     message = body.get("message") or error.message
     if not isinstance(error, openai.APIStatusError):
         return _vendor_error(vendor, error.code or error.type, message)
-    retry_after_s = _retry_after_s(error.response.headers)
-    return _vendor_error(vendor, error.code or error.type, message, error.status_code, retry_after_s)
+    wait_s = retry_after_s(error.response.headers)
+    return _vendor_error(vendor, error.code or error.type, message, error.status_code, wait_s)
 
 
 def _vendor_error(
-    vendor: str, reason: str | None, message: str | None, status: int = 200, retry_after_s: float | None = None
+    vendor: str, reason: str | None, message: str | None, status: int = 200, wait_s: float | None = None
 ) -> VendorError:
     """Told by the vendor's own reason first: in mid-stream there is no other."""
-    reason, message = reason or "", message or "no reason given"
+    reason, message = reason or "", clean(message or "no reason given")
     if any(words in message for words in TOO_LONG):
         code = "context_full"
     elif reason in CODES:
         code = CODES[reason]
-    elif status in STATUSES:
-        code = STATUSES[status]
     else:
-        code = "invalid_request" if 400 <= status < 500 or reason.startswith(OURS) else "unavailable"
-    if code == "auth":  # what the vendor writes quotes the key
-        remedy = "Check what it may do" if status == 403 else "Check it and start again"
-        return VendorError(vendor, code, f"The key {vendor.upper()}_API_KEY was refused. {remedy}.")
-    retryable = code in RETRYABLE and reason != "insufficient_quota"
-    waits = retry_after_s if retry_after_s is not None else _told_s(message)
-    return VendorError(vendor, code, f"The vendor answered: {message}", retryable=retryable, retry_after_s=waits)
-
-
-def _retry_after_s(headers: httpx2.Headers) -> float | None:
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        if re.fullmatch(r"\d+(\.\d+)?", value := headers.get(name, "")):
-            return float(value) * unit
-    return None
-
-
-def _told_s(message: str) -> float | None:
-    """A limit reached in mid-stream has no header; the wait stands in its text: "Please try again in 1.898s."."""
-    found = re.search(r"try again in (\d+(?:\.\d+)?) ?(ms|s)\b", message)
-    return None if found is None else float(found[1]) * (0.001 if found[2] == "ms" else 1.0)
+        code = "invalid_request" if reason.startswith(OURS) and status not in STATUSES else code_of(status)
+    wait_s = told_s(message) if wait_s is None else wait_s
+    spent = reason == "insufficient_quota"
+    return refusal(vendor, code, message, status=status, retry_after_s=wait_s, hopeless=spent)

@@ -15,38 +15,43 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drafthand.model import ModelSpec, TurnSettings
 from drafthand.tools import ToolSpec
 from drafthand.transcript import Image, ImageRef, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from drafthand.vendors.hygiene import tool_name
 from drafthand.vendors.pairing import answered
 
 REASONING = "reasoning"
 """Kind of the opaque data that is a reasoning item."""
-PHASE = "message"
-"""Kind of the opaque data that is the phase of the message that follows."""
+PHASE = "phase"
+"""Kind of the opaque data that is a message's phase."""
 
 
 def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings) -> dict[str, Any]:
     """The body of POST /v1/responses."""
-    reasoning = {"summary": "auto"} | ({"effort": settings.model.effort} if settings.model.effort else {})
-    return {
+    return _reasoning(settings.model) | {
         "model": settings.model.wire_name,
         "instructions": settings.system,
         "input": [item for message in answered(transcript) for item in _items(message, settings)],
         "tools": [_tool(tool) for tool in tools],
         "parallel_tool_calls": False,
         "max_output_tokens": settings.max_output,
-        "reasoning": reasoning,
         "store": False,
-        "include": ["reasoning.encrypted_content"],
         "prompt_cache_key": cache_key(settings.system),
         "stream": True,
         "stream_options": {"include_obfuscation": False},
     }
+
+
+def _reasoning(model: ModelSpec) -> dict[str, Any]:
+    """What asks for reasoning and its encrypted content. Models that can't reason refuse both."""
+    if model.thinking == "off":
+        return {}
+    effort = {"effort": model.effort} if model.effort else {}
+    return {"reasoning": {"summary": "auto"} | effort, "include": ["reasoning.encrypted_content"]}
 
 
 def cache_key(system: str) -> str:
@@ -107,32 +112,28 @@ def _picture(image: ImageRef, settings: TurnSettings) -> dict[str, Any]:
 def _written(message: Message, model: ModelSpec) -> Iterator[dict[str, Any]]:
     """The items of an assistant's turn. Reasoning waits for the item it led to; where that is left out, so is it."""
     reasoning: list[dict[str, Any]] = []
-    phase: dict[str, Any] = {}
     for part in message.parts:
         match part:
-            case Thinking(opaque=Opaque() as opaque) if (opaque.vendor, opaque.model) == (model.vendor, model.id):
-                if opaque.kind == PHASE:
-                    phase = json.loads(opaque.data)
-                else:
-                    reasoning.append(json.loads(opaque.data))
+            case Thinking(opaque=Opaque() as opaque) if opaque.kind == REASONING and model.made(opaque):
+                reasoning.append(json.loads(opaque.data))
                 continue
             case Thinking():
                 continue
             case Text(text=text) if text.strip():
                 yield from reasoning
-                yield {"role": "assistant", "content": text} | phase
+                yield {"role": "assistant", "content": text} | _phase(part, model)
             case ToolCall():
                 yield from reasoning
                 yield _call(part)
-        reasoning, phase = [], {}
+        reasoning = []
+
+
+def _phase(part: Text, model: ModelSpec) -> dict[str, str]:
+    opaque = part.opaque
+    return {"phase": opaque.data} if opaque is not None and opaque.kind == PHASE and model.made(opaque) else {}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
     """The text that the model wrote goes back unchanged, as long as it is JSON."""
     written = call.raw if call.input and call.raw.strip() else json.dumps(call.input or {}, ensure_ascii=False)
-    return {"type": "function_call", "call_id": call.id, "name": _name(call.name), "arguments": written}
-
-
-def _name(name: str) -> str:
-    """A model may have called a tool that can't exist; the vendor would refuse its name for ever."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
+    return {"type": "function_call", "call_id": call.id, "name": tool_name(call.name), "arguments": written}

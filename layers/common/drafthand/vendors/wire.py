@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import httpx2
 
-from drafthand.errors import VendorError
+from drafthand.vendors.refusals import broken
 
-UNREADABLE = (ValueError, LookupError, AttributeError, TypeError)
-"""What reading an event raises that is not what its vendor documents: half JSON, half UTF-8, missing fields."""
+UNREADABLE = (ValueError, LookupError, AttributeError, TypeError, RecursionError)
+"""What reading an event raises that is not what its vendor documents: half JSON, half UTF-8, missing fields, an input
+of brackets only."""
 
 
 @contextlib.contextmanager
@@ -19,8 +20,6 @@ def reading(vendor: str) -> Iterator[None]:
     try:
         yield
     except httpx2.HTTPError as error:
-        message = f"The model's answer broke off: {type(error).__name__}."
-        raise VendorError(vendor, "broken_stream", message, retryable=True) from error
+        raise broken(vendor, f"The model's answer broke off: {type(error).__name__}.") from error
     except UNREADABLE as error:
-        message = f"The model's answer could not be read: {type(error).__name__}."
-        raise VendorError(vendor, "broken_stream", message, retryable=True) from error
+        raise broken(vendor, f"The model's answer could not be read: {type(error).__name__}.") from error

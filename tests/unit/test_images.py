@@ -1,0 +1,149 @@
+"""A picture under a model's ceiling: size, squares, bytes, proportions; and the same every time."""
+
+import io
+import random
+from typing import Any
+
+import pytest
+from drafthand.images import fit, fitting_size, patches
+from drafthand.model import ImageCeiling, Picture
+from drafthand.vendors.models import models
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+WIDE = ImageCeiling(edge_px=2000, patches=None, patch_px=28, max_bytes=3_750_000)
+SIDES = st.integers(1, 400)
+CEILINGS = st.builds(
+    ImageCeiling,
+    edge_px=st.integers(16, 300),
+    patches=st.none() | st.integers(1, 60),
+    patch_px=st.sampled_from([14, 28, 32]),
+    max_bytes=st.integers(10_000, 60_000),
+)
+MODES = st.sampled_from(["1", "L", "P", "LA", "RGB", "RGBA", "I;16", "CMYK"])
+
+
+def noise(width: int, height: int, mode: str = "RGB") -> Image.Image:
+    pixels = random.Random(width * height).randbytes(width * height * 3)
+    if mode == "I;16":
+        return Image.frombytes(mode, (width, height), pixels[: width * height * 2])
+    return Image.frombytes("RGB", (width, height), pixels).convert(mode)
+
+
+def drawing(width: int, height: int) -> Image.Image:
+    image = Image.new("RGB", (width, height), "white")
+    draw = ImageDraw.Draw(image)
+    for place in range(0, width, 40):
+        draw.line((place, 0, width - place, height), fill="black", width=2)
+    return image
+
+
+def saved(image: Image.Image, form: str = "PNG", **options: Any) -> bytes:
+    out = io.BytesIO()
+    image.save(out, form, **options)
+    return out.getvalue()
+
+
+def opened(picture: Picture) -> Image.Image:
+    image = Image.open(io.BytesIO(picture.data))
+    assert Image.MIME[image.format or ""] == picture.media_type
+    return image
+
+
+@settings(max_examples=60, deadline=None)
+@given(SIDES, SIDES, MODES, CEILINGS)
+def test_any_picture_comes_out_under_the_ceiling_in_proportion_and_always_the_same(
+    width: int, height: int, mode: str, ceiling: ImageCeiling
+) -> None:
+    data = saved(noise(width, height, mode), "TIFF" if mode == "CMYK" else "PNG")
+
+    picture = fit(data, ceiling)
+
+    seen = opened(picture)
+    assert max(seen.size) <= min(ceiling.edge_px, max(width, height))
+    assert ceiling.patches is None or patches(*seen.size, ceiling.patch_px) <= ceiling.patches
+    assert len(picture.data) <= ceiling.max_bytes
+    scale = max(seen.size) / max(width, height)
+    assert abs(seen.width - width * scale) <= 1
+    assert abs(seen.height - height * scale) <= 1
+    assert fit(data, ceiling) == picture
+    assert fit(picture.data, ceiling) == picture
+
+
+@given(st.integers(1, 10_000), st.integers(1, 10_000), CEILINGS)
+def test_no_larger_size_would_fit(width: int, height: int, ceiling: ImageCeiling) -> None:
+    size = fitting_size(width, height, ceiling)
+
+    longest = max(size)
+    if longest < min(ceiling.edge_px, max(width, height)):
+        scale = (longest + 1) / max(width, height)
+        more = max(1, round(width * scale)), max(1, round(height * scale))
+        assert ceiling.patches is not None
+        assert patches(*more, ceiling.patch_px) > ceiling.patches
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG"])
+def test_what_fits_keeps_its_bytes_and_is_called_what_it_is(form: str) -> None:
+    data = saved(drawing(800, 600), form)
+
+    assert fit(data, WIDE) == Picture(f"image/{form.lower()}", data)
+
+
+def test_a_drawing_stays_a_png_and_what_weighs_much_more_than_its_jpeg_becomes_one() -> None:
+    photograph = noise(60, 40).resize((1200, 800), Image.Resampling.BICUBIC)
+
+    assert fit(saved(drawing(2400, 1600)), WIDE).media_type == "image/png"
+    assert fit(saved(photograph), WIDE).media_type == "image/jpeg"
+
+
+def test_what_shines_through_is_white() -> None:
+    line = Image.new("RGBA", (100, 100), (0, 0, 0, 0))
+    ImageDraw.Draw(line).line((0, 50, 100, 50), fill=(0, 0, 0, 255), width=10)
+
+    seen = opened(fit(saved(line), WIDE))
+
+    assert (seen.mode, seen.getpixel((5, 5)), seen.getpixel((50, 50))) == ("RGB", (255, 255, 255), (0, 0, 0))
+
+
+def test_sixteen_bits_of_grey_keep_their_greys() -> None:
+    grey = Image.new("I;16", (3000, 30), 0x8000)
+
+    assert opened(fit(saved(grey), WIDE)).getpixel((5, 5)) == (128, 128, 128)
+
+
+def test_a_photograph_that_lies_on_its_side_is_put_upright() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was turned by a quarter
+    image = Image.new("RGB", (400, 200), "white")
+    image.paste("black", (0, 0, 200, 200))
+
+    seen = opened(fit(saved(image, "JPEG", exif=exif), WIDE))
+
+    assert seen.size == (200, 400)
+    assert seen.getpixel((100, 50)) == (0, 0, 0)
+    assert seen.getexif().get(0x0112) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "size"),
+    [
+        ("claude-sonnet-5-5", (2000, 1125)),
+        ("claude-haiku-4-5", (1456, 819)),
+        ("gpt-6.2-astra", (2048, 1152)),
+        ("gemini-3.8-flash", (1568, 882)),
+    ],
+)
+def test_a_rendering_of_4k_comes_at_each_models_own_ceiling(model: str, size: tuple[int, int]) -> None:
+    assert fitting_size(3840, 2160, models()[model].image_ceiling) == size
+
+
+def test_no_picture_for_claude_has_a_side_that_many_pictures_in_a_request_would_forbid() -> None:
+    claudes = [spec for spec in models().values() if spec.dialect == "anthropic_messages"]
+
+    assert max(spec.image_edge_px for spec in claudes) <= 2000
+
+
+def test_what_is_no_picture_is_an_error() -> None:
+    with pytest.raises(OSError, match="cannot identify"):
+        fit(b"no picture", WIDE)
