@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
+from drafthand.asking import ATTEMPTS, backoff_s
 from drafthand.chunks import ChunkType, StreamChunk, Usage
 from drafthand.conversation import Conversation
 from drafthand.errors import VendorError
@@ -12,7 +13,7 @@ from drafthand.session import Progress
 from drafthand.store import Store
 from drafthand.tools import AUTOMATE
 from drafthand.transcript import Text, ToolCall, Turn
-from drafthand.turns import ATTEMPTS, ModelTurns, backoff_s
+from drafthand.turns import ModelTurns
 from drafthand.vendors.models import models
 
 from tests.contract.test_store import make_session, said

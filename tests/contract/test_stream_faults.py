@@ -10,14 +10,15 @@ from typing import Any
 
 import httpx2
 import pytest
+from drafthand.asking import ATTEMPTS
 from drafthand.chunks import StreamChunk
 from drafthand.conversation import Conversation
 from drafthand.errors import VendorError
 from drafthand.model import ModelClient, ModelSpec
-from drafthand.session import Session
+from drafthand.session import Progress, Session
 from drafthand.tools import AUTOMATE
 from drafthand.transcript import Message, Text, Turn
-from drafthand.turns import ATTEMPTS, ModelTurns
+from drafthand.turns import ModelTurns
 from drafthand.vendors import DIALECTS, client_of
 from drafthand.vendors.access import Access
 
@@ -104,7 +105,7 @@ async def hear(dialect: str, *answers: list[Packet], reader_takes_s: float = 0.0
     turns = ModelTurns(conversation(judging), lambda: asked, spec(dialect), "system", clock.pass_by)
     heard = Heard(turns.new_turn(), requests=requests)
     try:
-        async for chunk in turns.stream_turn(heard.turn, 1):
+        async for chunk in turns.stream_turn(heard.turn):
             heard.chunks.append(chunk)
             await clock.pass_by(reader_takes_s)
     except VendorError as error:
@@ -133,8 +134,9 @@ def spec(dialect: str) -> ModelSpec:
 
 
 def conversation(judging: bool) -> Conversation:
-    facts: dict[str, Any] = {"last_tool": AUTOMATE, "last_automation": "committed"} if judging else {}
-    session = Session(id="ses_1", owner="ann", title="", model="m", host_id=None, created_at=0, updated_at=0, **facts)
+    progress = Progress(last_tool=AUTOMATE, last_automation="committed") if judging else Progress()
+    facts = {"title": "", "model": "m", "host_id": None, "created_at": 0, "updated_at": 0}
+    session = Session(id="ses_1", owner="ann", progress=progress, **facts)
     store: Any = None  # a transcript without pictures asks it for nothing
     return Conversation(store, session, [Message(role="user", parts=(Text(text="hi"),))])
 

@@ -50,8 +50,8 @@ async def test_each_picture_comes_at_the_models_ceiling_and_is_fetched_once(
     get = store.blobs.get
     monkeypatch.setattr(store.blobs, "get", lambda owner, sha256: fetched.append(sha256) or get(owner, sha256))
 
-    for number in (1, 2):
-        async for _ in turns.stream_turn(turns.new_turn(), number):
+    for _ in (1, 2):
+        async for _ in turns.stream_turn(turns.new_turn()):
             pass
 
     first, second = client.seen

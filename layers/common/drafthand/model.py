@@ -114,12 +114,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class TurnSettings:
-    """What one request is made with. `pictures` holds every picture the transcript refers to, by sha256."""
+    """What one request is made with. `pictures` holds every picture the transcript refers to, by sha256; without
+    `calls` the tools are declared as ever, and the model may call none."""
 
     model: ModelSpec
     system: str
     max_output: int
     pictures: Mapping[str, Picture] = field(default_factory=dict)
+    calls: bool = True
 
 
 class ModelClient(Protocol):

@@ -73,11 +73,12 @@ def report_lines(result: HostResult, report: dict[str, Any] | None, capability: 
 
 def _fitting(groups: list[str], room: int) -> list[str]:
     """As many groups as have room, and how many have none."""
-    rest = "- and {} more group(s) of changes"
     for shown, line in enumerate(groups):
+        left = len(groups) - shown
+        rest = f"- and {left} more group(s) of changes"
         room -= len(line) + 1
-        if room < len(rest) + 4 and shown < len(groups) - 1:
-            return [*groups[:shown], rest.format(len(groups) - shown)]
+        if room < (len(rest) + 1 if left > 1 else 0):
+            return [*groups[:shown], rest]
     return groups
 
 

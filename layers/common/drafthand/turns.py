@@ -93,16 +93,18 @@ class ModelTurns:
         words = self.new_turn()
         for short in (False, True):
             messages = compaction.to_be_summarized(conversation.messages, short=short)
-            settings = replace(await self._settings(messages), calls=False)
+            # At first as every other request, so that its prefix is read from the cache; a call is not executed.
+            settings = replace(await self._settings(messages), calls=not short)
             try:
                 async for chunk in self._ask(messages, settings, words):
                     if chunk.metadata.get("kind") == "waiting":
                         yield chunk
-                break
             except VendorError as error:
                 if error.code != "context_full":
                     raise
-                words.clear()
+            if words.text.strip():
+                break
+            words.clear()
         message = await self._summarized(words.text, lean=lean)
         session = conversation.session
         after = compaction.next_request_tokens(session.model_copy(update={"context_tokens": 0}), [message], self._fixed)

@@ -37,7 +37,7 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
         "max_tokens": settings.max_output,
         "system": [{"type": "text", "text": settings.system, "cache_control": CACHE}],
         "tools": [_tool(tool) for tool in tools],
-        "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": True} if settings.calls else {"type": "none"},
         "messages": messages,
         "stream": True,
     }

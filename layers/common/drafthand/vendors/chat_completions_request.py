@@ -67,6 +67,8 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
         request["reasoning_effort"] = model.effort
     if tools:
         request["tools"] = [_tool(tool) for tool in tools]
+        if not settings.calls:
+            request["tool_choice"] = "none"
         if model.one_call:
             request["parallel_tool_calls"] = False
     return request

@@ -54,6 +54,8 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
         config["thinking_config"] = {"include_thoughts": True} | _effort(settings.model)
     if tools:
         config["tools"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
+        if not settings.calls:
+            config["tool_config"] = {"function_calling_config": {"mode": "NONE"}}
     return {"model": settings.model.wire_name, "contents": contents, "config": config}
 
 

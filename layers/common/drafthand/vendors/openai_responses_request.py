@@ -37,6 +37,7 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
         "instructions": settings.system,
         "input": [item for message in answered(transcript) for item in _items(message, settings)],
         "tools": [_tool(tool) for tool in tools],
+        "tool_choice": "auto" if settings.calls else "none",
         "parallel_tool_calls": False,
         "max_output_tokens": settings.max_output,
         "store": False,
