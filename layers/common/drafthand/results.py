@@ -99,9 +99,15 @@ def _group_line(group: dict[str, Any]) -> str:
 def _changes(changes: list[dict[str, Any]]) -> str:
     if not changes:
         return ""
-    told = [f"{short(each['property'])}: {_value(each['before'])} -> {_value(each['after'])}" for each in changes]
+    told = [_change(each) for each in changes]
     more = len(told) - CHANGES_SHOWN
     return f" ({'; '.join(told[:CHANGES_SHOWN])}{f'; and {more} more' if more > 0 else ''})"
+
+
+def _change(change: dict[str, Any]) -> str:
+    """A change without values, such as one of shape, is told by its name alone."""
+    name, before, after = short(change["property"]), change["before"], change["after"]
+    return name if before is None and after is None else f"{name}: {_value(before)} -> {_value(after)}"
 
 
 def _value(value: Any) -> str:

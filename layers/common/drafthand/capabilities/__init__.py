@@ -40,18 +40,25 @@ class Capability:
         )
 
     def build_task_automation_epilogue(self) -> tuple[str, str]:
-        """The read-only script that reports what a command changed, and the sha256 of its bytes."""
-        code = self._text("epilogue.py")
+        """The read-only script that reports what a command changed, and the sha256 of its bytes.
+
+        What all reports have in common stands in front of what this application needs; the hash is of the whole.
+        """
+        code = f"{_text('report.py')}\n\n{self._text('epilogue.py')}"
         return code, hashlib.sha256(code.encode()).hexdigest()
 
     def _text(self, name: str) -> str:
-        return files("drafthand.capabilities").joinpath(self.host_app, name).read_text()
+        return _text(self.host_app, name)
+
+
+def _text(*path: str) -> str:
+    return files("drafthand.capabilities").joinpath(*path).read_text(encoding="utf-8")
 
 
 IFC = Capability(
     host_app="ifc",
     title="IFC file",
-    version="2026.12.2",
+    version="2026.12.3",
     examples=(
         "Renumber every door on level 2, left to right from the north",
         "Set the fire rating EI60 on all doors of one type",
@@ -61,4 +68,54 @@ IFC = Capability(
     protected=("IfcProject", "IfcSite", "IfcBuilding", "IfcUnitAssignment", "IfcGrid"),
 )
 
-CAPABILITIES = {each.host_app: each for each in (IFC,)}
+REVIT = Capability(
+    host_app="revit",
+    title="Revit",
+    version="2026.12.1",
+    examples=(
+        "Renumber every door on level 2, left to right from the north",
+        "Which rooms have no number, or one that occurs twice?",
+        "Set Comments to 'check' on all walls without a fire rating",
+        "Put a level every 3.5 m up to 35 m",
+    ),
+    protected=(
+        "Grids",
+        "Levels",
+        "Phases",
+        "Project Base Point",
+        "Project Information",
+        "RVT Links",
+        "Survey Point",
+    ),
+    prepares=True,
+)
+
+FREECAD = Capability(
+    host_app="freecad",
+    title="FreeCAD",
+    version="2026.12.1",
+    examples=(
+        "Make the plate 20 mm thick and keep its holes through",
+        "Put a hole of 8 mm in each corner, 15 mm from the edges",
+        "Which objects failed to recompute, and why?",
+        "Rename all walls on the ground floor W-01, W-02 and so on",
+    ),
+    protected=("Building", "Project", "Site", "TechDraw::DrawPage"),
+    prepares=True,
+)
+
+BLENDER = Capability(
+    host_app="blender",
+    title="Blender",
+    version="2026.12.1",
+    examples=(
+        "Move everything that is named Chair into a collection Furniture",
+        "Put 12 columns in a circle of 6 m",
+        "Which meshes have no material?",
+        "Apply a bevel of 1 cm to all walls",
+    ),
+    protected=("ARMATURE", "CAMERA", "LIGHT"),
+    prepares=True,
+)
+
+CAPABILITIES = {each.host_app: each for each in (IFC, REVIT, FREECAD, BLENDER)}
