@@ -49,10 +49,13 @@ class Worker:
         self.cache: dict = {}
         self._strategy = strategy
         self._warm = strategy != FORK
+        self._pictured = False
 
     def serve(self) -> None:
         """Answer commands until the supervisor is gone (ChannelLost) or this worker is to be replaced (Retired)."""
         while True:
+            if self._pictured and not self._warm and not self.line.has_message(0.0):
+                self._warm_up()  # while nobody waits: whoever took one picture will take the next
             message = self.line.receive()
             if message["kind"] == "run":  # a cancel that comes here is for a command that has ended
                 self._run(message["command"])
@@ -70,7 +73,8 @@ class Worker:
         if refusal is not None:
             self._answer(self._without_effect(command, "refused", "Refused", refusal), retires=False)
             return
-        if command.get("view") is not None and not self._warm:
+        view = command.get("view")
+        if view is not None and view.get("when") != "geometry" and not self._warm:
             self._warm_up()
         started_at = time.monotonic()
         runner = STRATEGIES[self._strategy](self, command)
@@ -115,6 +119,7 @@ class Worker:
         return result
 
     def _answer(self, result: dict, retires: bool) -> None:
+        self._pictured = bool(result["images"])
         self.line.send({"kind": "result", "result": result, "pid": os.getpid(), "retires": retires})
         if retires:
             raise Retired

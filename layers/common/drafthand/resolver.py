@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from aws_lambda_powertools.event_handler import LambdaFunctionUrlResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.utilities.data_classes import LambdaFunctionUrlEvent
 from pydantic import BaseModel, ValidationError
 
 from drafthand.errors import CallerError
@@ -25,9 +27,25 @@ def json_response(status: int, body: Mapping[str, Any], headers: Mapping[str, st
     return Response(status_code=status, content_type=kind, body=json.dumps(body), headers=dict(headers or {}))
 
 
+_event: ContextVar[LambdaFunctionUrlEvent] = ContextVar("event")
+
+
+class _Resolver(LambdaFunctionUrlResolver):
+    """Powertools keeps the event of the moment on a class, for all its resolvers and threads; Lambda sends one request
+    at a time, a server of our own does not."""
+
+    @property
+    def current_event(self) -> LambdaFunctionUrlEvent:  # type: ignore[override]
+        return _event.get()
+
+    def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        _event.set(LambdaFunctionUrlEvent(dict(event)))
+        return super().resolve(event, context)
+
+
 def make_resolver() -> LambdaFunctionUrlResolver:
     """A Powertools resolver that answers every error with an RFC 9457 problem document."""
-    app = LambdaFunctionUrlResolver()
+    app = _Resolver()
 
     @app.exception_handler(CallerError)  # type: ignore[untyped-decorator]
     def caller_error(error: CallerError) -> Response[str]:
