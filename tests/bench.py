@@ -11,7 +11,7 @@ import json
 import shutil
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ from drafthand.runs import StartRun, start_run
 from drafthand.services import Services, services
 from drafthand.vendors import client_of
 from moto import mock_aws
+from moto.core.botocore_stubber import BotocoreStubber
 from starlette.requests import Request
 
 from functions.host_poll.handler import handle as host_poll
@@ -40,6 +41,7 @@ from local.rehearsal.server import create_app
 POLL_HOLD_S = 0.2
 """An idle poll can't be broken off, so that it must be short for a bench to close at once."""
 CONNECTED_WITHIN_S = 30.0
+STORE_LOCK = threading.RLock()
 FALLBACK = "{name: fallback, title: Nothing else, turns: [{name: only, say: 'No script matches this request.'}]}"
 
 Chunk = dict[str, Any]
@@ -122,12 +124,16 @@ class Bench:
         if not self._connected.wait(CONNECTED_WITHIN_S):
             raise RuntimeError(f"the host did not come online: {self.log}")
 
-    def run(
-        self, message: str, *, model: str = "rehearsal", session_id: str | None = None, mode: str | None = None
-    ) -> list[Chunk]:
-        """Every chunk of one run, as a client gets them. Raises CallerError as a POST would answer it."""
-        request = StartRun(message=message, model=model, session_id=session_id, host_id=self.host_id, mode=mode)
-        return self._loop.run(self._run(request))
+    def run(self, message: str, *, model: str = "rehearsal", **request: Any) -> list[Chunk]:
+        """Every chunk of one run, as a client gets them; `request` are other fields of StartRun. Raises CallerError as
+        a POST would answer it."""
+        return self._loop.run(self._run(StartRun(message=message, model=model, host_id=self.host_id, **request)))
+
+    def blob(self, url: str) -> bytes:
+        """The bytes behind the URL of an output, a report or a picture."""
+        data = self.services.store.blobs.get(self.owner, url.rsplit("/", 1)[1])
+        assert data is not None, url
+        return data
 
     def close(self) -> None:
         """End link and worker. Raises what the link died of, if it did."""
@@ -187,12 +193,24 @@ def scripts_of(texts: Sequence[str]) -> list[Script]:
 @contextlib.contextmanager
 def aws() -> Iterator[None]:
     """AWS inside this process. What was stored stays: the benches of a process share one store."""
-    inside = mock_aws()
+    inside, serve = mock_aws(), BotocoreStubber.process_request
     inside.start(reset=False)
     try:
-        yield
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(BotocoreStubber, "process_request", one_at_a_time(serve))
+            yield
     finally:
         inside.stop(remove_data=False)
+
+
+def one_at_a_time(serve: Callable[..., Any]) -> Callable[..., Any]:
+    """moto copies and writes its tables without a lock; DynamoDB's writes are serial."""
+
+    def locked(*arguments: Any) -> Any:
+        with STORE_LOCK:
+            return serve(*arguments)
+
+    return locked
 
 
 @cache
