@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from drafthand.capabilities import CAPABILITIES
 from drafthand.commands import Changed, HostResult, ScriptError
-from drafthand.results import for_model, report_lines, summary_line
+from drafthand.results import for_model, protected_note, report_lines, summary_line
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,11 +134,12 @@ def test_what_could_not_be_resolved_is_counted() -> None:
     assert "unresolved: 2 changed id(s)" in text
 
 
-@pytest.mark.parametrize(("category", "said"), [("IfcProject", True), ("IfcDoor", False)])
-def test_a_change_of_something_protected_is_said(category: str, said: bool) -> None:
-    text = for_model(committed(1), "", report(1, category), None, IFC)
+@pytest.mark.parametrize(("category", "notes"), [("IfcProject", 1), ("IfcDoor", 0)])
+def test_a_change_of_something_protected_is_noted(category: str, notes: int) -> None:
+    found = protected_note(report(1, category), IFC)
 
-    assert ("Put that back unless the user asked for it" in text) is said
+    assert len(found) == notes
+    assert all(note.startswith("IfcProject changed. Put that back") for note in found)
 
 
 def test_a_person_is_told_what_state_the_document_is_in() -> None:

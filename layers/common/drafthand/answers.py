@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from drafthand.commands import Blob, HostResult, Report
@@ -24,6 +24,10 @@ class Answer:
     output_url: str | None
     report: dict[str, Any] | None
     report_url: str | None
+
+    def noted(self, notes: list[str]) -> Answer:
+        """The same with more notes."""
+        return replace(self, result=self.result.model_copy(update={"notes": [*self.result.notes, *notes]}))
 
 
 def fetch(store: Store, owner: str, result: HostResult) -> Answer:

@@ -15,7 +15,7 @@ from drafthand.edits import BadEdit
 from drafthand.held import Script, script_of
 from drafthand.ids import now
 from drafthand.orders import command_of
-from drafthand.results import for_model
+from drafthand.results import for_model, protected_note
 from drafthand.session import Progress, Run
 from drafthand.store.hosts import Host
 from drafthand.store.scripts import SCRIPT_MAX_BYTES
@@ -165,6 +165,7 @@ class CloudExecution:
         """Set the result for the model; the chunk for the user."""
         result = result.model_copy(update={"notes": [*result.notes, *merge_notes(result, script)]})
         answer = await asyncio.to_thread(answers.fetch, self.store, self.run.owner, result)
+        answer = answer.noted(protected_note(answer.report, capability))
         result = answer.result
         session = self.conversation.session
         if result.document is not None and session.document_id is None:

@@ -57,9 +57,6 @@ def report_lines(result: HostResult, report: dict[str, Any] | None, capability: 
         lines.append("0 element(s) changed.")
     if report is None:
         return [*lines, "There is no detailed report."] if any(counts.values()) else lines
-    touched = sorted({row["category"] for row in report["elements"]} & set(capability.protected))
-    if touched:
-        lines.append(f"protected: {', '.join(touched)} changed. Put that back unless the user asked for it.")
     unresolved = report["unresolved"]
     if unresolved:
         lines.append(f"unresolved: {unresolved} changed id(s) could not be resolved to elements.")
@@ -69,6 +66,13 @@ def report_lines(result: HostResult, report: dict[str, Any] | None, capability: 
         if sum(len(line) + 1 for line in shown) <= room:
             return lines + shown
     return lines + _fitting([_group_line(group) for group in report["groups"]], room)
+
+
+def protected_note(report: dict[str, Any] | None, capability: Capability) -> list[str]:
+    """What a report names that no script should touch unasked, as a note for both audiences."""
+    rows = report["elements"] if report else []
+    touched = sorted({row["category"] for row in rows} & set(capability.protected))
+    return [f"{', '.join(touched)} changed. Put that back unless it was asked for."] if touched else []
 
 
 def _fitting(groups: list[str], room: int) -> list[str]:
