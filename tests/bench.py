@@ -148,9 +148,9 @@ class Bench:
             raise self._failures[0]
 
     async def _run(self, request: StartRun) -> list[Chunk]:
-        started = await start_run(self.services, self.owner, request)
-        chunks = [chunk.model_dump(mode="json") async for _, chunk in started.log.live()]
-        await started.task
+        work = await start_run(self.services, self.owner, request)
+        chunks = [chunk.model_dump(mode="json") async for _, chunk in work.log.live()]
+        await work.task
         return chunks
 
     def _serve(self) -> None:

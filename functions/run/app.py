@@ -17,12 +17,13 @@ from drafthand.errors import CallerError, not_found
 from drafthand.ids import now
 from drafthand.model import ModelSpec
 from drafthand.runlog import follow
-from drafthand.runs import StartRun, start_run, stop_working
+from drafthand.runs import StartRun, start_run
 from drafthand.services import services
 from drafthand.session import Session
 from drafthand.sse import HEADERS, frames
 from drafthand.store import Store
 from drafthand.store.hosts import Host
+from drafthand.working import resume, stop_working
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -33,21 +34,51 @@ from starlette.routing import Route
 logger = logging.getLogger("drafthand.run")
 
 BODY_MAX_BYTES = 1_000_000
+LAMBDA_CONTEXT = "x-amzn-lambda-context"
+"""The header in which the Lambda Web Adapter tells of the invocation; `deadline` is in milliseconds."""
+HANDOVER_MARGIN_S = 20.0
+"""For the last writes: a turn or a wait is broken off at once."""
 READ_MAX_BYTES = 4_000_000
 """One answer's share of a stored result: a function URL's response is uncapped in speed up to 6 MB."""
 
 
 async def post_run(request: Request) -> Response:
     owner = auth.user(services().settings, request.headers)
-    started = await start_run(services(), owner, await _body(request))
-    return StreamingResponse(frames(started.log.live()), headers=HEADERS | {"X-Run-Id": started.run.id})
+    work = await start_run(services(), owner, await _body(request), _time_left(request))
+    return StreamingResponse(frames(work.log.live()), headers=HEADERS | {"X-Run-Id": work.run.id})
 
 
 async def get_events(request: Request) -> Response:
     owner = auth.user(services().settings, request.headers)
     run = await asyncio.to_thread(services().store.sessions.run, owner, request.path_params["run"])
     after = _number(request, "after", request.headers.get("last-event-id") or "0")
-    return StreamingResponse(frames(follow(services().store, run, after)), headers=HEADERS | {"X-Run-Id": run.id})
+    within_s = _time_left(request)
+    chunks = follow(services().store, run, after, lambda: resume(services(), run, within_s), within_s)
+    return StreamingResponse(frames(chunks), headers=HEADERS | {"X-Run-Id": run.id})
+
+
+async def post_wake(request: Request) -> Response:
+    """What an invocation without HTTP becomes: something has happened to a run that perhaps nobody works on.
+
+    It tells its caller nothing, and does nothing that any reader of the run wouldn't do.
+    """
+    event = await _json(request)
+    try:
+        run = await asyncio.to_thread(services().store.sessions.run, str(event["owner"]), str(event["run"]))
+    except (KeyError, TypeError) as error:
+        raise CallerError(422, "Invalid request", "An event names `owner` and `run`.", "run") from error
+    work = await resume(services(), run, _time_left(request))
+    if work is not None and request.headers.get(LAMBDA_CONTEXT):
+        await work.task  # an invocation ends with its answer, and its work with it
+    return Response(status_code=202)
+
+
+def _time_left(request: Request) -> float | None:
+    """Seconds until this process has to hand its run over; None where it has time."""
+    context = request.headers.get(LAMBDA_CONTEXT)
+    if context is None:
+        return services().settings.handover_s
+    return max(0.0, json.loads(context)["deadline"] / 1000 - now() - HANDOVER_MARGIN_S)
 
 
 async def get_models(request: Request) -> Response:
@@ -120,17 +151,22 @@ async def get_result(request: Request) -> Response:
 
 async def _body(request: Request) -> StartRun:
     """The validated body. Raises CallerError naming the field at fault."""
+    try:
+        return StartRun.model_validate(await _json(request))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "body"
+        raise CallerError(422, "Invalid request", f"{field}: {first['msg']}.", field) from error
+
+
+async def _json(request: Request) -> Any:
     data = b""
     async for piece in request.stream():
         data += piece
         if len(data) > BODY_MAX_BYTES:
             raise CallerError(413, "Too large", f"A body may have {BODY_MAX_BYTES:,} bytes. Send less.", "message")
     try:
-        return StartRun.model_validate(json.loads(data))
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "body"
-        raise CallerError(422, "Invalid request", f"{field}: {first['msg']}.", field) from error
+        return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise CallerError(400, "Not JSON", f"The body is not valid JSON: {error}.", "body") from error
 
@@ -180,6 +216,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
 app = Starlette(
     lifespan=lifespan,
     routes=[
+        Route("/events", post_wake, methods=["POST"]),
         Route("/api/runs", post_run, methods=["POST"]),
         Route("/api/runs/{run}/events", get_events),
         Route("/api/models", get_models),

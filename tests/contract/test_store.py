@@ -5,7 +5,6 @@ import threading
 
 import pytest
 from drafthand.errors import CallerError, ConditionFailed
-from drafthand.ids import now
 from drafthand.session import Run, Session
 from drafthand.store import Store
 from drafthand.store.table import ABSENT, Delete, In, Put, Update
@@ -22,9 +21,9 @@ def make_session(store: Store, owner: str = "ann", session_id: str = "ses_1", at
 
 
 def make_run(store: Store, session: Session, run_id: str = "run_1") -> Run:
-    facts = {"model": "rehearsal", "host_id": None, "state": "running", "started_at": AT, "beat_at": now()}
+    facts = {"model": "rehearsal", "host_id": None, "message": "hi", "state": "running", "started_at": AT}
     run = Run(id=run_id, session_id=session.id, owner=session.owner, **facts)
-    store.sessions.start_run(session, run)
+    store.sessions.start_run(store.sessions.get(session.owner, session.id), run, said("hi"))
     return run
 
 

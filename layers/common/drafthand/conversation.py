@@ -7,6 +7,7 @@ from typing import Any
 
 from drafthand.session import Session
 from drafthand.store import Store
+from drafthand.store.table import Write
 from drafthand.threads import settled
 from drafthand.transcript import Message
 
@@ -17,6 +18,7 @@ class Conversation:
         self.session = session
         self.messages = messages
         self._staged: dict[str, Any] = {}
+        self._writes: list[Write] = []
 
     @classmethod
     async def open(cls, store: Store, session: Session) -> Conversation:
@@ -28,16 +30,21 @@ class Conversation:
         self.session = self.session.model_copy(update=changes)
         self._staged |= changes
 
+    def stage_writes(self, *writes: Write) -> None:
+        """Other writes that belong into the same transaction as the next message."""
+        self._writes += writes
+
     async def append(self, message: Message, **changes: Any) -> None:
         """Append to the stored transcript first, so that memory never holds what the store doesn't.
 
         Raises:
-            ConditionFailed: another process appended to this session.
+            ConditionFailed: another process has taken this session.
         """
         self.stage(**changes)
-        self.session = await settled(lambda: self.store.sessions.append(self.session, message, **self._staged))
+        append, session = self.store.sessions.append, self.session
+        self.session = await settled(lambda: append(session, message, *self._writes, **self._staged))
         self.messages.append(message)
-        self._staged = {}
+        self._staged, self._writes = {}, []
 
     async def flush(self) -> None:
         """Store what is staged without a message: the run ends here."""

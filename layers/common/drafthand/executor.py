@@ -14,12 +14,13 @@ from drafthand.conversation import Conversation
 from drafthand.edits import BadEdit
 from drafthand.held import Script, script_of
 from drafthand.ids import now
+from drafthand.late import late_text
 from drafthand.orders import command_of
 from drafthand.results import for_model, protected_note
 from drafthand.session import Progress, Run
 from drafthand.store.hosts import Host
 from drafthand.store.scripts import SCRIPT_MAX_BYTES
-from drafthand.tellings import answered_chunk, host_chunk, limits_chunk, refused_chunk, script_facts
+from drafthand.tellings import answered_chunk, host_chunk, late_chunk, limits_chunk, refused_chunk, script_facts
 from drafthand.threads import settled
 from drafthand.tools import AUTOMATE, BadToolInput, TaskAutomation, ToolInput, parse_call
 from drafthand.transcript import ImageRef, ToolCall, ToolResult
@@ -62,21 +63,28 @@ class CloudExecution:
         self.run = run
         self.cost_usd = cost_usd
         self.call = call
+        self.late: list[str] = []
 
     async def __aiter__(self) -> AsyncIterator[StreamChunk]:
+        # A call that an earlier process has dispatched is waited for, never dispatched again.
+        sent = await asyncio.to_thread(rendezvous.read_call, self.store, self.run.session_id, self.call.id)
         try:
-            self._check_limits()
+            if sent is None:
+                self._check_limits()
             value = parse_call(self.call.name, self.call.input)
             script = await asyncio.to_thread(script_of, self.store, self.conversation.session, value)
             if script is not None:
                 await asyncio.to_thread(self._keep, script.text)
-            yield self._announcement(value, script)
-            host = await self._host(value)
+            if sent is None:
+                yield self._announcement(value, script)
+            host = await self._host(value, sent)
             capability = self._capability(host)
             command = command_of(self.call.id, value, self.run, self.conversation.session, capability, script)
             await self._count(host, command)
-            async for chunk in self._rendezvous(command, host):
+            async for chunk in self._rendezvous(command, host, sent):
                 yield chunk
+            for late, result in await asyncio.to_thread(self._take_late):
+                yield late_chunk(late.id, result)
             yield await self._tell(await asyncio.to_thread(self._answer, capability), host, capability, script)
         except LimitReached as stop:
             self._refuse(str(stop))
@@ -109,8 +117,10 @@ class CloudExecution:
         facts |= {"call_id": self.call.id, "tool": self.call.name, "diff": script.diff if script else ""}
         return StreamChunk(type=ChunkType.TOOL_CALL, content=value.model_dump_json(exclude_none=True), metadata=facts)
 
-    async def _host(self, value: ToolInput) -> Host:
+    async def _host(self, value: ToolInput, sent: rendezvous.Call | None) -> Host:
         session = self.conversation.session
+        if sent is not None:
+            return await asyncio.to_thread(self.store.hosts.get, session.owner, sent.host_id)
         if session.mode == "read_only" and isinstance(value, TaskAutomation):
             raise NotRun("This session is read-only: the user allows looking, not changing. Say what you would change.")
         host = await asyncio.to_thread(self.store.hosts.pick, session.owner, session.host_id)
@@ -133,24 +143,31 @@ class CloudExecution:
         held = {"script_sha256": command.script_sha256} if self.call.name == AUTOMATE else {}
         self.conversation.stage(host_id=host.id, progress=progress, **held)
 
-    async def _rendezvous(self, command: Command, host: Host) -> AsyncIterator[StreamChunk]:
-        """Dispatch and wait, to the end of the call."""
+    async def _rendezvous(
+        self, command: Command, host: Host, sent: rendezvous.Call | None
+    ) -> AsyncIterator[StreamChunk]:
+        """Dispatch where that is still to do, and wait to the end of the call."""
         since = now()
         # Recorded first: a Stop in between finds the call that it must withdraw.
         await settled(self.store.sessions.set_call, self.run, command.id)
-        while True:
+        while sent is None:
             try:
-                call = await settled(rendezvous.dispatch, self.store, command, host)
-                break
+                sent = await settled(rendezvous.dispatch, self.store, command, host)
             except rendezvous.SlotTaken:
                 if now() - since > SLOT_WAIT_S:
                     raise NotRun("The host is still busy with another command. Try again later.") from None
                 facts = {"call_id": command.id, "since": since, "timeout_s": SLOT_WAIT_S}
                 yield metadata("waiting", "The host is busy with another command.", reason="slot", **facts)
                 await asyncio.sleep(1)
-        async for seen in rendezvous.watch(self.store, call):
-            if seen.status == "claimed":
-                yield host_chunk(host, "working", seen.claimed_at)
+        async for seen, state in rendezvous.watch(self.store, sent):
+            yield host_chunk(host, state, seen.claimed_at)
+
+    def _take_late(self) -> list[tuple[rendezvous.Call, HostResult]]:
+        """Earlier calls of this session that came back meanwhile: a host delivers them before it takes another."""
+        late = rendezvous.late_answers(self.store, self.run.session_id)
+        self.late = [late_text(self.store, *each) for each in late]
+        self.conversation.stage_writes(*rendezvous.told(late))
+        return late
 
     def _answer(self, capability: Capability) -> HostResult:
         call = rendezvous.read_call(self.store, self.run.session_id, self.call.id)
@@ -172,7 +189,8 @@ class CloudExecution:
             self.conversation.stage(document_id=result.document.id)
         if result.outcome == "committed":
             self.conversation.stage(progress=session.progress.after_commit(result.changed.counts()))
-        text = for_model(result, answer.stdout, answer.report, script.text if script else None, capability)
+        told = for_model(result, answer.stdout, answer.report, script.text if script else None, capability)
+        text = "\n".join([*self.late, told])
         if script is not None and script.regions:
             text += f"\nmerged script around the edits:\n{script.regions}"
         if self.call.name == AUTOMATE:

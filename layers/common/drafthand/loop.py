@@ -59,29 +59,32 @@ class RunFailed(Exception):
 async def run_agentic_loop(transcript: Transcript, model: Model, hand: Hand) -> AsyncIterator[StreamChunk]:
     """Work on the newest user message until the model asks for nothing more; the last chunk is Complete.
 
+    Each step is told by the transcript alone, so that a run goes on wherever another process has left it.
+
     Raises:
         VendorError: the model could not answer.
         RunFailed: the model refused, ran out of window, or went on after its limits.
     """
     while True:
-        turn = model.new_turn()
-        async for chunk in model.stream_turn(turn):
-            yield chunk
-        check_stop(turn, transcript.session)
-        progress = transcript.session.progress.after_turn(turn.usage)
-        await transcript.append(turn.message(), progress=progress, context_tokens=turn.context_tokens)
-        if not turn.tool_calls:
-            if turn.stop == "paused":
-                continue
-            yield complete(transcript.session, turn, model)
+        newest = transcript.messages[-1]
+        if newest.calls:
+            results = []
+            for call in newest.calls:
+                execution = hand.execute(call)
+                async for chunk in execution:
+                    yield chunk
+                results.append(execution.result)
+            await transcript.append(Message(role="tool", parts=tuple(results)))
+        elif newest.role == "assistant" and newest.stop != "paused":
+            yield complete(transcript.session, newest, model)
             return
-        results = []
-        for call in turn.tool_calls:
-            execution = hand.execute(call)
-            async for chunk in execution:
+        else:
+            turn = model.new_turn()
+            async for chunk in model.stream_turn(turn):
                 yield chunk
-            results.append(execution.result)
-        await transcript.append(Message(role="tool", parts=tuple(results)))
+            check_stop(turn, transcript.session)
+            progress = transcript.session.progress.after_turn(turn.usage)
+            await transcript.append(turn.message(), progress=progress, context_tokens=turn.context_tokens)
 
 
 def check_stop(turn: Turn, session: Session) -> None:
@@ -94,14 +97,14 @@ def check_stop(turn: Turn, session: Session) -> None:
         raise RunFailed("turn_limit", f"The model did not come to an end within {session.limits.turns} turns.")
 
 
-def complete(session: Session, turn: Turn, model: Model) -> StreamChunk:
+def complete(session: Session, answer: Message, model: Model) -> StreamChunk:
     progress = session.progress
     facts = {
         "usage": progress.usage.model_dump() | {"cost_usd": model.cost_usd(progress.usage)},
         "counters": progress.counters(),
         "changed": progress.changed,
         "limit": progress.limit,
-        "stop": turn.stop,
+        "stop": answer.stop,
         "seconds": round(now() - progress.started_at, 3),
     }
-    return StreamChunk(type=ChunkType.COMPLETE, content=turn.text, metadata=facts)
+    return StreamChunk(type=ChunkType.COMPLETE, content=answer.text, metadata=facts)

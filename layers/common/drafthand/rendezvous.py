@@ -35,6 +35,13 @@ CLAIM_WITHIN_S = 60.0
 ANSWER_WITHIN_S = 600.0
 """From the claim. Minutes, not seconds: a desktop may sit in a modal dialog while its user is away."""
 
+HOST_LOOK_EVERY_S = 2.0
+GONE_AFTER_S = 20.0
+"""A busy host's heartbeat comes every 5 s."""
+DIALOG_AFTER_S = 60.0
+"""Few scripts take a minute: a desktop that does is likely to wait for its user."""
+
+HostState = Literal["working", "dialog", "gone"]
 Status = Literal["pending", "claimed", "answered", "cancelled", "expired"]
 OPEN = In("pending", "claimed")
 
@@ -197,39 +204,49 @@ def read_result(store: Store, call: Call) -> HostResult:
     return HostResult.model_validate(store.bodies.unpack(call.owner, item))
 
 
-def take_late(store: Store, session_id: str) -> list[tuple[Call, HostResult]]:
-    """Late answers of this session that took or may have taken effect, each handed out once."""
-    taken = []
-    for item in list(store.table.query(f"SESSION#{session_id}", "CALL#")):
-        call = _call(item)
-        if not call.late or call.told:
-            continue
-        store.table.write(Update(item["pk"], item["sk"], set={"told": True}))
-        result = read_result(store, call)
-        if result.outcome in ("committed", "unknown"):
-            taken.append((call, result))
-    return taken
+def late_answers(store: Store, session_id: str) -> list[tuple[Call, HostResult]]:
+    """Late answers of this session that took or may have taken effect, and that nobody was told of yet."""
+    calls = [_call(item) for item in store.table.query(f"SESSION#{session_id}", "CALL#")]
+    found = [(call, read_result(store, call)) for call in calls if call.late and not call.told]
+    return [(call, result) for call, result in found if result.outcome in ("committed", "unknown")]
 
 
-async def watch(store: Store, call: Call) -> AsyncIterator[Call]:
-    """The call each time its status changed, until it has ended; expires it at its deadline.
+def told(late: list[tuple[Call, HostResult]]) -> list[Update]:
+    """The writes that record that user and model are told of these answers."""
+    return [Update(call.pk, f"CALL#{call.id}", set={"told": True}, expect={"told": False}) for call, _ in late]
+
+
+async def watch(store: Store, call: Call) -> AsyncIterator[tuple[Call, HostState]]:
+    """The call and its host's state each time that changes, until the call has ended; expires it at its deadline.
 
     Polls with strongly consistent reads: often at first, for most scripts take under a second.
     """
-    pause = POLL_FIRST_S
-    seen = call
-    while seen.is_open:
+    pause, looked_at = POLL_FIRST_S, 0.0
+    state: HostState | None = None
+    while call.is_open:
         await asyncio.sleep(pause)
         pause = min(pause * POLL_GROWTH, POLL_LAST_S)
         current = await asyncio.to_thread(read_call, store, call.session_id, call.id)
         if current is None:
             raise LookupError(f"call {call.id} has gone from the store")
-        if current.is_open and now() > current.deadline:
-            await asyncio.to_thread(end, store, current, "expired")
-            continue
-        if current.status != seen.status:
-            yield current
-        seen = current
+        call = current
+        if call.is_open and now() > call.deadline:
+            await asyncio.to_thread(end, store, call, "expired")
+        elif call.status == "claimed" and (state is None or now() - looked_at > HOST_LOOK_EVERY_S):
+            looked_at = now()
+            host = await asyncio.to_thread(store.hosts.get, call.owner, call.host_id)
+            seen = host_state(call, host.last_seen_at, looked_at)
+            if seen != state:
+                state = seen
+                yield call, seen
+
+
+def host_state(call: Call, last_seen_at: float, at: float) -> HostState:
+    """What a host is doing that has claimed a call: a heartbeat tells a long script from a host that is gone."""
+    claimed_at = call.claimed_at or at
+    if at - max(last_seen_at, claimed_at) > GONE_AFTER_S:
+        return "gone"
+    return "dialog" if at - claimed_at > DIALOG_AFTER_S else "working"
 
 
 def _call(item: Item) -> Call:
@@ -242,3 +259,12 @@ def open_call(store: Store, run: Run) -> Call | None:
         return None
     call = read_call(store, run.session_id, run.call_id)
     return call if call is not None and call.is_open else None
+
+
+def withdraw(store: Store, run: Run) -> bool:
+    """Cancel the call that a run has in flight, if any. True when a host had it in hand already."""
+    call = open_call(store, store.sessions.run(run.owner, run.id))
+    if call is None:
+        return False
+    end(store, call, "cancelled")
+    return call.status == "claimed"

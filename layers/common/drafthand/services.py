@@ -33,10 +33,12 @@ class Services:
             return Access(key or "none", url)  # a server of one's own often wants no key
         return Access(key) if key and model.vendor != "chat" else None
 
+    def known(self) -> dict[str, ModelSpec]:
+        return models(self.settings.models_file)
+
     def available(self) -> dict[str, ModelSpec]:
         """The models that can be reached, by id."""
-        known = models(self.settings.models_file)
-        return {name: model for name, model in known.items() if self.access(model) is not None}
+        return {name: model for name, model in self.known().items() if self.access(model) is not None}
 
     def default(self) -> ModelSpec | None:
         """The model of who names none."""

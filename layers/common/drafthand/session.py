@@ -14,8 +14,9 @@ Mode = Literal["auto", "read_only"]
 RunState = Literal["running", "complete", "error"]
 
 
-BEAT_EVERY_S = 5.0
-DEAD_AFTER_S = 30.0
+LEASE_S = 30.0
+"""How long a session belongs to a process that doesn't renew its lease: it may have died."""
+RENEW_EVERY_S = 5.0
 
 
 class Phase(StrEnum):
@@ -106,6 +107,9 @@ class Session(BaseModel):
     created_at: float
     updated_at: float
     active_run: str | None = None
+    fence: int = 0
+    """Grows with every process that takes the session: what an earlier one still writes is refused."""
+    lease_until: float = 0.0
     messages: int = 0
     document_id: str | None = None
     script_sha256: str | None = None
@@ -125,13 +129,10 @@ class Run(BaseModel):
     owner: str
     model: str
     host_id: str | None
+    message: str
+    late: tuple[str, ...] = ()
+    """Calls whose answers came after an earlier run had ended, and are told in this one."""
     state: RunState
     started_at: float
     cancelled: bool = False
     call_id: str | None = None
-    beat_at: float
-    """When the process that works on it last said so."""
-
-    def is_dead(self, at: float) -> bool:
-        """Nobody works on it any more: its process has gone without an end."""
-        return self.state == "running" and at - self.beat_at > DEAD_AFTER_S

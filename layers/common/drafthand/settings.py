@@ -15,7 +15,8 @@ class Settings:
     `chat_base_url` is a server that speaks chat completions, `models_file` a models.toml of the user's own.
     `local_token_sha256` is the hash of the token that stands for the one user of a local server; without it no user
     gets in. `poll_hold_s` is how long an idle host's poll is held: under every proxy's patience, and few requests for
-    an idle host.
+    an idle host. `handover_s` is how long one process works on a run before another takes over; on Lambda the
+    invocation's own deadline says so.
     """
 
     table: str
@@ -27,6 +28,7 @@ class Settings:
     rehearsal_url: str | None = None
     local_token_sha256: str | None = None
     poll_hold_s: float = 20.0
+    handover_s: float | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -43,5 +45,6 @@ class Settings:
             models_file=env.get("DRAFTHAND_MODELS") or None,
             rehearsal_url=env.get("DRAFTHAND_REHEARSAL_URL") or None,
             local_token_sha256=env.get("DRAFTHAND_LOCAL_TOKEN_SHA256") or None,
+            handover_s=float(env["DRAFTHAND_HANDOVER_S"]) if env.get("DRAFTHAND_HANDOVER_S") else None,
             poll_hold_s=float(env.get("DRAFTHAND_POLL_HOLD_S") or cls.poll_hold_s),
         )

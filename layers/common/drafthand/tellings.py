@@ -10,8 +10,9 @@ from drafthand.chunks import StreamChunk, metadata
 from drafthand.commands import HostResult
 from drafthand.digest import line_count
 from drafthand.limits import Reached
+from drafthand.model import ModelSpec
 from drafthand.results import summary_line
-from drafthand.session import Progress
+from drafthand.session import Progress, Run, Session
 from drafthand.store.hosts import Host
 from drafthand.tools import AUTOMATE
 from drafthand.transcript import ToolCall
@@ -47,11 +48,43 @@ def answered_chunk(call: ToolCall, answer: Answer, *, ok: bool, host: Host, capa
     return metadata("tool_result", summary, **facts | script_facts(result.script_sha256))
 
 
+def started_chunk(run: Run, session: Session, spec: ModelSpec) -> StreamChunk:
+    return metadata(
+        "run_started",
+        f"Working on it with {spec.label}.",
+        run_id=run.id,
+        session_id=session.id,
+        model=spec.id,
+        mode=session.mode,
+        host_id=run.host_id,
+        message=run.message,
+        title=session.title,
+    )
+
+
+def reconnected_chunk(run: Run) -> StreamChunk:
+    """A process goes on with what another has begun."""
+    return metadata("reconnected", "The work goes on.", run_id=run.id)
+
+
+def handover_chunk(run: Run) -> StreamChunk:
+    """A process leaves the run to the next one: the stream ends here, and is to be followed up."""
+    return metadata("handover", "Another process takes over.", run_id=run.id)
+
+
+STATES = {
+    "idle": "ready",
+    "working": "working",
+    "dialog": "still working; perhaps a dialog is open there and waits for an answer",
+    "gone": "no sign of life; what it has done is told as soon as it is back",
+}
+
+
 def host_chunk(host: Host, state: str, busy_since: float | None) -> StreamChunk:
     title = host.document["title"] if host.document else "no document"
     return metadata(
         "host",
-        f"{title}: {state}",
+        f"{title}: {STATES[state]}",
         host_id=host.id,
         online=True,
         application=host.application,

@@ -100,6 +100,16 @@ class Message(_Word):
     role: Literal["user", "assistant", "tool"]
     parts: tuple[Part, ...]
     model: str | None = None
+    stop: str | None = None
+    """Why the model ended, as `Turn.stop`."""
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        return [part for part in self.parts if isinstance(part, ToolCall)]
 
 
 @dataclass
@@ -136,7 +146,7 @@ class Turn:
             self.parts[-1] = self.parts[-1].model_copy(update={"input": None})
 
     def message(self) -> Message:
-        return Message(role="assistant", parts=tuple(self.parts), model=self.model)
+        return Message(role="assistant", parts=tuple(self.parts), model=self.model, stop=self.stop)
 
 
 def parse_input(raw: str) -> dict[str, Any] | None:

@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from drafthand import audit
-from drafthand.errors import ConditionFailed, not_found
+from drafthand.errors import not_found
 from drafthand.ids import now
-from drafthand.session import Run, RunState, Session
+from drafthand.session import LEASE_S, Run, RunState, Session
 from drafthand.store.bodies import Bodies
-from drafthand.store.table import ABSENT, Item, Put, Table, Update
+from drafthand.store.table import ABSENT, Check, Item, Put, Table, Update, Write
 from drafthand.transcript import Message
 
 RUN_KEPT_S = 30 * 24 * 3600
@@ -46,26 +46,30 @@ class Sessions:
             yield Session.model_validate(item)
 
     def update(self, session: Session, **changes: Any) -> Session:
-        """Set attributes of the session item; the session as it now is."""
-        changes["updated_at"] = now()
-        stored = _plain(changes)
-        self.table.write(Update(f"SESSION#{session.id}", "META", set=stored, expect={"owner": session.owner}))
-        return session.model_copy(update=changes)
-
-    def append(self, session: Session, message: Message, **changes: Any) -> Session:
-        """Append one message to the transcript, and set attributes of the session item in the same write.
+        """Set attributes of the session item; the session as it now is.
 
         Raises:
-            ConditionFailed: another writer appended first; nothing was written.
+            ConditionFailed: another process has taken the session.
         """
-        count = session.messages + 1
-        changes["messages"] = count
-        item: Item = {"pk": f"SESSION#{session.id}", "sk": f"MSG#{count:06d}", "at": now()}
-        self.table.transact(
-            Put(item | self.bodies.pack(session.owner, message.model_dump(mode="json")), expect={"pk": ABSENT}),
-            Update(item["pk"], "META", set=_plain(changes), expect={"messages": session.messages}),
-        )
+        changes["updated_at"] = now()
+        self.table.write(_held(session, changes))
         return session.model_copy(update=changes)
+
+    def append(self, session: Session, message: Message, *also: Write, **changes: Any) -> Session:
+        """Append one message to the transcript, and set attributes of the session item in the same transaction.
+
+        Raises:
+            ConditionFailed: another process has taken the session; nothing was written.
+        """
+        changes["messages"] = session.messages + 1
+        held = _held(session, changes, messages=session.messages)
+        self.table.transact(self._message(session, message), held, *also)
+        return session.model_copy(update=changes)
+
+    def _message(self, session: Session, message: Message) -> Put:
+        item: Item = {"pk": f"SESSION#{session.id}", "sk": f"MSG#{session.messages + 1:06d}", "at": now()}
+        body = self.bodies.pack(session.owner, message.model_dump(mode="json"))
+        return Put(item | body, expect={"pk": ABSENT})
 
     def messages(self, session: Session) -> list[Message]:
         """The whole transcript, oldest first."""
@@ -77,28 +81,51 @@ class Sessions:
         for item in self.table.query(f"SESSION#{session.id}", audit.PREFIX):
             yield {name: value for name, value in item.items() if name not in ("pk", "sk")}
 
-    def start_run(self, session: Session, run: Run) -> Session:
-        """Make `run` the session's one active run.
+    def start_run(self, session: Session, run: Run, message: Message, *also: Write, **changes: Any) -> Session:
+        """Make `run` the session's one active run, leased to this process, with the message that it works on.
 
         Raises:
-            ConditionFailed: the session has an active run.
+            ConditionFailed: the session has an active run, or `also` can't be written; nothing was written.
         """
+        changes |= {"active_run": run.id, "messages": session.messages + 1, "updated_at": now()} | _leased(session)
         self.table.transact(
-            Update(f"SESSION#{session.id}", "META", set={"active_run": run.id}, expect={"active_run": None}),
+            _held(session, changes, active_run=None, messages=session.messages),
+            self._message(session, message),
             Put({"pk": f"RUN#{run.id}", "sk": "META", "expires_at": int(now()) + RUN_KEPT_S} | run.model_dump()),
             Put({"pk": f"SESSION#{session.id}", "sk": f"RUN#{run.started_at:017.3f}#{run.id}", "run_id": run.id}),
+            *also,
         )
-        return session.model_copy(update={"active_run": run.id})
+        return session.model_copy(update=changes)
 
-    def end_run(self, run: Run, state: RunState) -> None:
-        """Record how a run ended and free its session; harmless when repeated."""
-        self.table.write(Update(f"RUN#{run.id}", "META", set={"state": state}))
-        try:
-            self.table.write(
-                Update(f"SESSION#{run.session_id}", "META", set={"active_run": None}, expect={"active_run": run.id})
-            )
-        except ConditionFailed:
-            return  # freed before, perhaps taken by the next run: not ours to touch
+    def take_over(self, session: Session) -> Session:
+        """Lease a session whose lease has run out to this process.
+
+        Raises:
+            ConditionFailed: another process was faster.
+        """
+        changes = _leased(session)
+        self.table.write(_held(session, changes, lease_until=session.lease_until, active_run=session.active_run))
+        return session.model_copy(update=changes)
+
+    def renew(self, session: Session) -> None:
+        """Raises ConditionFailed where another process has taken the session."""
+        self.table.write(_held(session, {"lease_until": now() + LEASE_S}))
+
+    def hand_over(self, session: Session) -> None:
+        """Leave the session and its run to whoever comes next."""
+        self.table.write(_held(session, {"lease_until": 0.0}))
+
+    def end_run(self, session: Session, run: Run, state: RunState, *also: Write) -> None:
+        """Record how a run ended and free its session, together with other writes.
+
+        Raises:
+            ConditionFailed: another process has taken the session; nothing was written.
+        """
+        self.table.transact(
+            _held(session, {"active_run": None, "lease_until": 0.0}, active_run=run.id),
+            Update(f"RUN#{run.id}", "META", set={"state": state}, expect={"state": "running"}),
+            *also,
+        )
 
     def run(self, owner: str, run_id: str) -> Run:
         """Raises CallerError 404 for what isn't there or isn't the owner's."""
@@ -111,10 +138,6 @@ class Sessions:
         """Record which call the run has in flight."""
         self.table.write(Update(f"RUN#{run.id}", "META", set={"call_id": call_id}, expect={"id": run.id}))
 
-    def beat(self, run: Run) -> None:
-        """Say that the run is being worked on."""
-        self.table.write(Update(f"RUN#{run.id}", "META", set={"beat_at": now()}, expect={"id": run.id}))
-
     def cancel_run(self, run: Run) -> None:
         """Ask for the run's end; the process that works on it sees this within a second."""
         self.table.write(Update(f"RUN#{run.id}", "META", set={"cancelled": True}, expect={"id": run.id}))
@@ -124,6 +147,21 @@ class Sessions:
         ids = [item["run_id"] for item in self.table.query(f"SESSION#{session.id}", "RUN#")]
         items = [self.table.get(f"RUN#{run_id}", "META") for run_id in ids]
         return [Run.model_validate(item) for item in items if item is not None]
+
+
+def _held(session: Session, changes: dict[str, Any], **expect: Any) -> Update:
+    """An update of the session item by the process that holds its lease."""
+    pinned = {"owner": session.owner, "fence": session.fence} | expect
+    return Update(f"SESSION#{session.id}", "META", set=_plain(changes), expect=pinned)
+
+
+def fence_of(session: Session) -> Check:
+    """Writes beside it are made only while this process holds the session."""
+    return Check(f"SESSION#{session.id}", "META", expect={"fence": session.fence})
+
+
+def _leased(session: Session) -> dict[str, Any]:
+    return {"fence": session.fence + 1, "lease_until": now() + LEASE_S}
 
 
 def _plain(changes: dict[str, Any]) -> dict[str, Any]:

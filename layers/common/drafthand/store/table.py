@@ -64,13 +64,22 @@ class Update:
 
 
 @dataclass(frozen=True)
+class Check:
+    """Write nothing; `expect` must hold for the others of the transaction to be written."""
+
+    pk: str
+    sk: str
+    expect: Expect
+
+
+@dataclass(frozen=True)
 class Delete:
     pk: str
     sk: str
     expect: Expect = field(default_factory=dict)
 
 
-Write = Put | Update | Delete
+Write = Put | Update | Delete | Check
 
 
 class Table:
@@ -122,6 +131,18 @@ class Table:
         ((verb, request),) = _request(self.name, write).items()
         call = {"Put": self.client.put_item, "Update": self.client.update_item, "Delete": self.client.delete_item}[verb]
         _settle(lambda: call(**request))  # type: ignore[operator]
+
+    def last(self, pk: str, prefix: str) -> Item | None:
+        """The item of one partition whose sk begins with `prefix` and is the greatest; None where there is none."""
+        answer = self.client.query(
+            TableName=self.name,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
+            ExpressionAttributeValues=_encode({":pk": pk, ":sk": prefix}),
+            ScanIndexForward=False,
+            ConsistentRead=True,
+            Limit=1,
+        )
+        return _decode(answer["Items"][0]) if answer["Items"] else None
 
     def transact(self, *writes: Write) -> None:
         """All writes or none.
@@ -195,7 +216,7 @@ def _request(table: str, write: Write) -> dict[str, dict[str, Any]]:
         request["ExpressionAttributeNames"] = names
     if values:
         request["ExpressionAttributeValues"] = _encode(values)
-    return {type(write).__name__: request}
+    return {"ConditionCheck" if isinstance(write, Check) else type(write).__name__: request}
 
 
 _serializer = TypeSerializer()
