@@ -11,10 +11,10 @@ import json
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import httpx2
 import pytest
@@ -45,6 +45,7 @@ STORE_LOCK = threading.RLock()
 FALLBACK = "{name: fallback, title: Nothing else, turns: [{name: only, say: 'No script matches this request.'}]}"
 
 Chunk = dict[str, Any]
+Result = TypeVar("Result")
 
 
 class Host(Protocol):
@@ -128,6 +129,10 @@ class Bench:
         """Every chunk of one run, as a client gets them; `request` are other fields of StartRun. Raises CallerError as
         a POST would answer it."""
         return self._loop.run(self._run(StartRun(message=message, model=model, host_id=self.host_id, **request)))
+
+    def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run something of the bench's event loop to its end."""
+        return self._loop.run(work)
 
     def blob(self, url: str) -> bytes:
         """The bytes behind the URL of an output, a report or a picture."""

@@ -152,16 +152,17 @@ def test_an_answer_after_the_end_is_kept_as_late(any_store: Store, end: str) -> 
     assert rendezvous.read_result(any_store, call) == RESULT
 
 
-def test_a_late_commit_is_handed_out_once_to_be_told(any_store: Store) -> None:
+def test_a_late_commit_is_there_until_it_is_told(any_store: Store) -> None:
     host, command = ready(any_store)
     call = rendezvous.dispatch(any_store, command, host)
     rendezvous.end(any_store, call, "cancelled")
     rendezvous.answer(any_store, host, command.run, RESULT)
 
-    first, second = [rendezvous.take_late(any_store, command.session) for _ in range(2)]
+    late = rendezvous.late_answers(any_store, command.session)
+    any_store.table.transact(*rendezvous.told(late))
 
-    assert [(call.id, result) for call, result in first] == [("call_1", RESULT)]
-    assert second == []
+    assert [(call.id, result) for call, result in late] == [("call_1", RESULT)]
+    assert rendezvous.late_answers(any_store, command.session) == []
 
 
 def test_a_cancelled_call_frees_its_host_and_is_not_claimed(any_store: Store) -> None:
@@ -188,18 +189,18 @@ def test_the_end_of_an_answered_call_changes_nothing(any_store: Store) -> None:
     assert current.status == "answered"
 
 
-async def test_the_waiter_sees_the_claim_and_then_the_answer(store: Store) -> None:
+async def test_the_waiter_sees_the_host_at_work_until_it_has_answered(store: Store) -> None:
     host, command = ready(store)
     call = rendezvous.dispatch(store, command, host)
+    store.hosts.seen(host)
     await asyncio.to_thread(rendezvous.claim, store, host)
     seen = []
 
-    async for current in rendezvous.watch(store, call):
-        seen.append(current.status)
-        if current.status == "claimed":
-            await asyncio.to_thread(rendezvous.answer, store, host, command.run, RESULT)
+    async for current, state in rendezvous.watch(store, call):
+        seen.append((current.status, state))
+        await asyncio.to_thread(rendezvous.answer, store, host, command.run, RESULT)
 
-    assert seen == ["claimed", "answered"]
+    assert seen == [("claimed", "working")]
 
 
 async def test_a_call_that_nobody_claims_expires(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +208,27 @@ async def test_a_call_that_nobody_claims_expires(store: Store, monkeypatch: pyte
     call = rendezvous.dispatch(store, command, host)
     monkeypatch.setattr(rendezvous, "CLAIM_WITHIN_S", 0.0)
 
-    seen = [current.status async for current in rendezvous.watch(store, call)]
+    assert [each async for each in rendezvous.watch(store, call)] == []
 
-    assert seen == ["expired"]
+    current = rendezvous.read_call(store, call.session_id, call.id)
+    assert current is not None
+    assert current.status == "expired"
     assert rendezvous.claim(store, host) is None
+
+
+@pytest.mark.parametrize(
+    ("since_claim", "since_beat", "state"),
+    [
+        (1.0, 1.0, "working"),
+        (59.0, 4.0, "working"),
+        (400.0, 4.0, "dialog"),
+        (30.0, 21.0, "gone"),
+        (3.0, 900.0, "working"),
+    ],
+)
+def test_working_waiting_for_a_dialog_and_gone_are_told_apart(
+    store: Store, since_claim: float, since_beat: float, state: str
+) -> None:
+    call = rendezvous.Call("call_1", "s", "r", "ann", "h", "claimed", 0.0, claimed_at=1000.0 - since_claim)
+
+    assert rendezvous.host_state(call, 1000.0 - since_beat, 1000.0) == state

@@ -1,5 +1,6 @@
 """What the store promises, on two implementations that nobody here wrote."""
 
+import contextlib
 import random
 import threading
 
@@ -146,22 +147,76 @@ def test_a_session_has_one_active_run(any_store: Store) -> None:
 
     with pytest.raises(ConditionFailed):
         make_run(any_store, session, "run_2")
-    any_store.sessions.end_run(run, "complete")
+    any_store.sessions.end_run(any_store.sessions.get("ann", "ses_1"), run, "complete")
     make_run(any_store, session, "run_2")
 
     assert [each.id for each in any_store.sessions.runs(session)] == ["run_1", "run_2"]
     assert any_store.sessions.get("ann", "ses_1").active_run == "run_2"
 
 
-def test_ending_a_run_again_leaves_the_next_run_alone(any_store: Store) -> None:
+def test_a_run_begins_with_its_message_or_not_at_all(any_store: Store) -> None:
+    session = make_session(any_store)
+    make_run(any_store, session, "run_1")
+
+    with pytest.raises(ConditionFailed):
+        make_run(any_store, session, "run_2")
+
+    current = any_store.sessions.get("ann", "ses_1")
+    assert (current.messages, current.active_run) == (1, "run_1")
+    assert any_store.sessions.messages(current) == [said("hi")]
+
+
+def test_whoever_has_lost_the_lease_writes_nothing_more(any_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(any_store, make_session(any_store))
+    slow = any_store.sessions.get("ann", "ses_1")
+    fast = any_store.sessions.take_over(slow)
+
+    for write in (
+        lambda: any_store.sessions.append(slow, said("late")),
+        lambda: any_store.sessions.update(slow, title="late"),
+        lambda: any_store.sessions.renew(slow),
+        lambda: any_store.sessions.hand_over(slow),
+        lambda: any_store.sessions.end_run(slow, run, "error"),
+        lambda: any_store.sessions.take_over(slow),
+    ):
+        with pytest.raises(ConditionFailed):
+            write()
+
+    current = any_store.sessions.get("ann", "ses_1")
+    assert (current.fence, current.messages, current.title, current.active_run) == (fast.fence, 1, "Doors", "run_1")
+    any_store.sessions.renew(fast)
+
+
+def test_of_many_that_take_over_one_has_the_session(any_store: Store) -> None:
+    make_run(any_store, make_session(any_store))
+    session = any_store.sessions.get("ann", "ses_1")
+    won: list[int] = []
+
+    def take() -> None:
+        with contextlib.suppress(ConditionFailed):
+            won.append(any_store.sessions.take_over(session).fence)
+
+    takers = [threading.Thread(target=take) for _ in range(6)]
+    for each in takers:
+        each.start()
+    for each in takers:
+        each.join()
+
+    assert won == [session.fence + 1]
+
+
+def test_a_run_that_has_ended_is_not_ended_again(any_store: Store) -> None:
     session = make_session(any_store)
     first = make_run(any_store, session, "run_1")
-    any_store.sessions.end_run(first, "error")
+    held = any_store.sessions.get("ann", "ses_1")
+    any_store.sessions.end_run(held, first, "error")
     make_run(any_store, session, "run_2")
 
-    any_store.sessions.end_run(first, "error")
+    with pytest.raises(ConditionFailed):
+        any_store.sessions.end_run(held, first, "complete")
 
     assert any_store.sessions.get("ann", "ses_1").active_run == "run_2"
+    assert any_store.sessions.run("ann", "run_1").state == "error"
 
 
 def test_what_belongs_to_somebody_else_is_not_found(any_store: Store) -> None:

@@ -96,7 +96,7 @@ class Table:
         answer = self.client.get_item(TableName=self.name, Key=_encode({"pk": pk, "sk": sk}), ConsistentRead=consistent)
         return _decode(answer["Item"]) if "Item" in answer else None
 
-    def query(self, pk: str, prefix: str = "", *, after: str | None = None) -> Iterator[Item]:
+    def query(self, pk: str, prefix: str, *, after: str | None = None) -> Iterator[Item]:
         """Items of one partition whose sk begins with `prefix` and lies after `after`, ascending, as last written."""
         if after is None:
             condition, values = "pk = :pk AND begins_with(sk, :sk)", {":pk": pk, ":sk": prefix}
