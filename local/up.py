@@ -183,6 +183,7 @@ async def up(options: Options) -> None:
     port = listener.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     os.environ["DRAFTHAND_LOCAL_TOKEN_SHA256"] = hashlib.sha256(token.encode()).hexdigest()
+    os.environ["DRAFTHAND_WAKE_URL"] = f"{url}/events"
     os.environ["DRAFTHAND_POLL_HOLD_S"] = "2"  # on loopback a poll costs nothing, and a stop is not kept waiting
     async with contextlib.AsyncExitStack() as running:
         servers = await asyncio.gather(

@@ -17,9 +17,9 @@ from drafthand.errors import CallerError, not_found
 from drafthand.ids import now
 from drafthand.model import ModelSpec
 from drafthand.runlog import follow
-from drafthand.runs import StartRun, start_run
+from drafthand.runs import AlreadyStarted, StartRun, start_run
 from drafthand.services import services
-from drafthand.session import Session
+from drafthand.session import Run, Session
 from drafthand.sse import HEADERS, frames
 from drafthand.store import Store
 from drafthand.store.hosts import Host
@@ -44,7 +44,11 @@ READ_MAX_BYTES = 4_000_000
 
 async def post_run(request: Request) -> Response:
     owner = auth.user(services().settings, request.headers)
-    work = await start_run(services(), owner, await _body(request), _time_left(request))
+    body, key, within_s = await _body(request), request.headers.get("idempotency-key"), _time_left(request)
+    try:
+        work = await start_run(services(), owner, body, within_s, key)
+    except AlreadyStarted as before:
+        return _followed(before.run, 0, within_s)
     return StreamingResponse(frames(work.log.live()), headers=HEADERS | {"X-Run-Id": work.run.id})
 
 
@@ -52,7 +56,11 @@ async def get_events(request: Request) -> Response:
     owner = auth.user(services().settings, request.headers)
     run = await asyncio.to_thread(services().store.sessions.run, owner, request.path_params["run"])
     after = _number(request, "after", request.headers.get("last-event-id") or "0")
-    within_s = _time_left(request)
+    return _followed(run, after, _time_left(request))
+
+
+def _followed(run: Run, after: int, within_s: float | None) -> Response:
+    """Replay and follow; a reader sees to it that somebody works on the run."""
     chunks = follow(services().store, run, after, lambda: resume(services(), run, within_s), within_s)
     return StreamingResponse(frames(chunks), headers=HEADERS | {"X-Run-Id": run.id})
 

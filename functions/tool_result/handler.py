@@ -22,6 +22,8 @@ def post_result(run: str, call: str) -> Response[str]:
     if result.id != call:
         raise CallerError(422, "Wrong call", f"The body is of call {result.id!r}, the path names {call!r}.", "id")
     taken = rendezvous.answer(store, host, run, result)
+    if taken == "stored":
+        services().wake_if_idle(store.sessions.run(host.owner, run))
     return json_response(STATUS[taken], {"status": taken})
 
 
@@ -32,6 +34,7 @@ def post_cancel(run: str) -> Response[str]:
     found = sessions.run(auth.user(services().settings, headers(app)), run)
     if found.state == "running":
         sessions.cancel_run(found)
+        services().wake_if_idle(found)
     return json_response(202, {"state": found.state})
 
 

@@ -9,13 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from drafthand import rendezvous
 from drafthand.errors import CallerError, ConditionFailed
-from drafthand.ids import new_id, now
+from drafthand.ids import new_id, now, sha256_hex
 from drafthand.late import late_text
 from drafthand.model import ModelSpec
 from drafthand.runlog import RunLog
 from drafthand.services import Services
 from drafthand.session import Limits, Mode, Progress, Run, Session
 from drafthand.store import Store
+from drafthand.store.table import Write
 from drafthand.transcript import Message, Text
 from drafthand.working import Work
 
@@ -36,12 +37,26 @@ class StartRun(BaseModel):
     limits: Limits = Limits()
 
 
-async def start_run(services: Services, owner: str, request: StartRun, within_s: float | None = None) -> Work:
+class AlreadyStarted(Exception):
+    """The same request came before, under the same Idempotency-Key: this is its run."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.id)
+        self.run = run
+
+
+async def start_run(
+    services: Services, owner: str, request: StartRun, within_s: float | None = None, key: str | None = None
+) -> Work:
     """Begin to work on a message; after `within_s` seconds the run is handed over.
+
+    Args:
+        key: the request's Idempotency-Key; the same request under it begins one run only, for a day.
 
     Raises:
         CallerError: 422 for an empty message or a model that isn't offered, 404 for a session or host that isn't the
-            owner's, 409 with `active_run` where the session is busy.
+            owner's, 409 with `active_run` where the session is busy, 409 for a key that stands for another request.
+        AlreadyStarted: the request came before.
     """
     if not request.message.strip():
         raise CallerError(422, "Empty message", "Say what you want done.", "message")
@@ -49,15 +64,17 @@ async def start_run(services: Services, owner: str, request: StartRun, within_s:
     if spec is None:
         offered = ", ".join(services.available()) or "none: no vendor key is set"
         raise CallerError(422, "Unknown model", f"{request.model!r} is not offered here. Offered: {offered}.", "model")
-    session, run = await asyncio.to_thread(_begin, services.store, owner, request, spec)
+    session, run = await asyncio.to_thread(_begin, services.store, owner, request, spec, key)
     work = Work(services, run, session, spec, RunLog(services.store, session, run), within_s)
     work.begin()
     return work
 
 
-def _begin(store: Store, owner: str, request: StartRun, spec: ModelSpec) -> tuple[Session, Run]:
+def _begin(store: Store, owner: str, request: StartRun, spec: ModelSpec, key: str | None) -> tuple[Session, Run]:
     """The session, made the run's own."""
     at = now()
+    body = request.model_dump_json()
+    _check_new(store, owner, key, body)
     if request.host_id is not None:
         store.hosts.get(owner, request.host_id)
     session = _session(store, owner, request, spec, at)
@@ -82,13 +99,27 @@ def _begin(store: Store, owner: str, request: StartRun, spec: ModelSpec) -> tupl
         changes["context_tokens"] = 0  # another vendor's count
     told = [late_text(store, call, result) for call, result in late]
     message = Message(role="user", parts=tuple(Text(text=text) for text in [*told, request.message]))
+    also: list[Write] = [*rendezvous.told(late), *([] if key is None else [store.sessions.key_of(run, key, body)])]
     try:
-        session = store.sessions.start_run(session, run, message, *rendezvous.told(late), **changes)
+        session = store.sessions.start_run(session, run, message, *also, **changes)
     except ConditionFailed as error:
+        _check_new(store, owner, key, body)
         active = store.sessions.get(owner, session.id).active_run
         detail = "This session is working on another message. Follow that run, stop it, or wait for its end."
         raise CallerError(409, "Session is busy", detail, "session_id", active_run=active) from error
     return session, run
+
+
+def _check_new(store: Store, owner: str, key: str | None, body: str) -> None:
+    """Raises AlreadyStarted or CallerError where the key is known."""
+    found = None if key is None else store.sessions.by_key(owner, key)
+    if found is None:
+        return
+    run_id, digest = found
+    if digest != sha256_hex(body.encode()):
+        detail = "This Idempotency-Key stands for another request. Send a new key with a new request."
+        raise CallerError(409, "Key used before", detail, "Idempotency-Key")
+    raise AlreadyStarted(store.sessions.run(owner, run_id))
 
 
 def _session(store: Store, owner: str, request: StartRun, spec: ModelSpec, at: float) -> Session:

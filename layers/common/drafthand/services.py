@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
+from drafthand.ids import now
 from drafthand.model import ModelClient, ModelSpec
+from drafthand.session import Run
 from drafthand.settings import Settings
 from drafthand.store import Store, open_store
+from drafthand.store.waker import LambdaWaker, UrlWaker, Waker
 from drafthand.vendors import client_of
 from drafthand.vendors.access import Access
 from drafthand.vendors.models import models
@@ -20,6 +23,7 @@ REHEARSAL_PATHS = {"openai_responses": "/v1", "chat_completions": "/v1"}
 class Services:
     settings: Settings
     store: Store
+    waker: Waker | None = None
     _clients: dict[str, ModelClient] = field(default_factory=dict)
 
     def access(self, model: ModelSpec) -> Access | None:
@@ -32,6 +36,12 @@ class Services:
         if url is not None:
             return Access(key or "none", url)  # a server of one's own often wants no key
         return Access(key) if key and model.vendor != "chat" else None
+
+    def wake_if_idle(self, run: Run) -> None:
+        """Have somebody go on with a run whose process has gone."""
+        session = self.store.sessions.get(run.owner, run.session_id)
+        if session.active_run == run.id and session.lease_until <= now() and self.waker is not None:
+            self.waker.wake(run.owner, run.id)
 
     def known(self) -> dict[str, ModelSpec]:
         return models(self.settings.models_file)
@@ -64,4 +74,9 @@ class Services:
 def services() -> Services:
     """The services of this process, made from its environment on first use."""
     settings = Settings.from_env()
-    return Services(settings, open_store(settings.table, settings.bucket, settings.endpoint_url))
+    waker: Waker | None = None
+    if settings.run_function is not None:
+        waker = LambdaWaker(settings.run_function)
+    elif settings.wake_url is not None:
+        waker = UrlWaker(settings.wake_url)
+    return Services(settings, open_store(settings.table, settings.bucket, settings.endpoint_url), waker)

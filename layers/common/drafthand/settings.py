@@ -16,7 +16,8 @@ class Settings:
     `local_token_sha256` is the hash of the token that stands for the one user of a local server; without it no user
     gets in. `poll_hold_s` is how long an idle host's poll is held: under every proxy's patience, and few requests for
     an idle host. `handover_s` is how long one process works on a run before another takes over; on Lambda the
-    invocation's own deadline says so.
+    invocation's own deadline says so. `run_function` is the run function's name, by which the others wake it;
+    `wake_url` takes its place where there is no Lambda.
     """
 
     table: str
@@ -29,6 +30,8 @@ class Settings:
     local_token_sha256: str | None = None
     poll_hold_s: float = 20.0
     handover_s: float | None = None
+    run_function: str | None = None
+    wake_url: str | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -46,5 +49,7 @@ class Settings:
             rehearsal_url=env.get("DRAFTHAND_REHEARSAL_URL") or None,
             local_token_sha256=env.get("DRAFTHAND_LOCAL_TOKEN_SHA256") or None,
             handover_s=float(env["DRAFTHAND_HANDOVER_S"]) if env.get("DRAFTHAND_HANDOVER_S") else None,
+            run_function=env.get("DRAFTHAND_RUN_FUNCTION") or None,
+            wake_url=env.get("DRAFTHAND_WAKE_URL") or None,
             poll_hold_s=float(env.get("DRAFTHAND_POLL_HOLD_S") or cls.poll_hold_s),
         )

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from drafthand import audit
 from drafthand.errors import not_found
-from drafthand.ids import now
+from drafthand.ids import now, sha256_hex
 from drafthand.session import LEASE_S, Run, RunState, Session
 from drafthand.store.bodies import Bodies
 from drafthand.store.table import ABSENT, Check, Item, Put, Table, Update, Write
@@ -17,6 +17,7 @@ from drafthand.transcript import Message
 
 RUN_KEPT_S = 30 * 24 * 3600
 """A run's chunks are for replay; the transcript stays."""
+KEY_KEPT_S = 24 * 3600
 
 
 class Sessions:
@@ -97,6 +98,16 @@ class Sessions:
         )
         return session.model_copy(update=changes)
 
+    def key_of(self, run: Run, key: str, body: str) -> Put:
+        """The write that ties a request's Idempotency-Key to its run; there must be none for this key."""
+        item = {"run_id": run.id, "body_sha256": sha256_hex(body.encode()), "expires_at": int(now()) + KEY_KEPT_S}
+        return Put(_key(run.owner, key) | item, expect={"pk": ABSENT})
+
+    def by_key(self, owner: str, key: str) -> tuple[str, str] | None:
+        """The run that a key began, and the sha256 of its request."""
+        item = self.table.get(*_key(owner, key).values())
+        return None if item is None else (item["run_id"], item["body_sha256"])
+
     def take_over(self, session: Session) -> Session:
         """Lease a session whose lease has run out to this process.
 
@@ -153,6 +164,10 @@ def _held(session: Session, changes: dict[str, Any], **expect: Any) -> Update:
     """An update of the session item by the process that holds its lease."""
     pinned = {"owner": session.owner, "fence": session.fence} | expect
     return Update(f"SESSION#{session.id}", "META", set=_plain(changes), expect=pinned)
+
+
+def _key(owner: str, key: str) -> dict[str, str]:
+    return {"pk": f"KEY#{sha256_hex(f'{owner} {key}'.encode())}", "sk": "RUN"}
 
 
 def fence_of(session: Session) -> Check:
