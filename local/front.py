@@ -121,6 +121,7 @@ def make_app(port: int, page: Path = PAGE) -> Starlette:
     routes = [
         Route("/api/runs/{run}/calls/{call}/{verb}", plain(tool_result), methods=methods),
         Route("/api/runs/{run}/cancel", plain(tool_result), methods=methods),
+        Route("/api/runs/{run}/messages", plain(tool_result), methods=methods),
         Route("/api/hosts/{rest:path}", plain(host_poll), methods=methods),
         *run_app.routes,
         Mount("/", Page(directory=page, html=True)) if page.is_dir() else Route("/", no_page),

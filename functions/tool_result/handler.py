@@ -8,9 +8,11 @@ from drafthand.commands import HostResult
 from drafthand.errors import CallerError
 from drafthand.resolver import body, headers, json_response, make_resolver
 from drafthand.services import services
+from pydantic import BaseModel, ConfigDict, Field
 
 app = make_resolver()
 
+MESSAGE_MAX_CHARS = 100_000
 STATUS = {"stored": 202, "late": 202, "same": 200}
 
 
@@ -35,6 +37,27 @@ def post_cancel(run: str) -> Response[str]:
     if found.state == "running":
         sessions.cancel_run(found)
         services().wake_if_idle(found)
+    return json_response(202, {"state": found.state})
+
+
+class Said(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    message: str = Field(min_length=1, max_length=MESSAGE_MAX_CHARS)
+
+
+@app.post("/api/runs/<run>/messages")
+def post_message(run: str) -> Response[str]:
+    """Say something to a run that is being worked on: the model reads it with its next turn."""
+    sessions = services().store.sessions
+    found = sessions.run(auth.user(services().settings, headers(app)), run)
+    said = body(app, Said)
+    if not said.message.strip():
+        raise CallerError(422, "Empty message", "Say what you want done.", "message")
+    if found.state != "running":
+        raise CallerError(409, "Run has ended", "This run has ended. Start a new one in its session.", "run")
+    sessions.say(found, said.message)
+    services().wake_if_idle(found)
     return json_response(202, {"state": found.state})
 
 

@@ -4,6 +4,7 @@ A process dies here by its store: from one write on, before or after it took eff
 after that reaches nobody, as with a process that was killed.
 """
 
+import asyncio
 import itertools
 import json
 import queue
@@ -325,3 +326,28 @@ def test_one_request_under_one_key_begins_one_run(desk: Bench) -> None:
     assert len(host.applied) == applied + 1
     with pytest.raises(CallerError, match="stands for another request"):
         desk.wait(post("Do the job twice"))
+
+
+def test_a_message_that_comes_while_a_run_works_is_read_once_after_the_result(desk: Bench) -> None:
+    host: Any = desk.host
+
+    async def interrupted() -> Run:
+        host.released.clear()
+        request = StartRun(message="Do the job", model="rehearsal", host_id=desk.host_id)
+        work = await start_run(desk.services, desk.owner, request)
+        async for _, chunk in work.log.live():
+            if chunk.metadata.get("state") == "working" and not host.released.is_set():
+                await asyncio.to_thread(desk.services.store.sessions.say, work.run, "Do the job, but quickly")
+                host.released.set()
+        return work.run
+
+    run = desk.wait(interrupted())
+
+    session = desk.services.store.sessions.get(run.owner, run.session_id)
+    messages = desk.services.store.sessions.messages(session)
+    assert [message.text for message in messages if message.role == "user"] == [
+        "Do the job",
+        "Do the job, but quickly",
+    ]
+    assert [message.role for message in messages[:4]] == ["user", "assistant", "tool", "user"]
+    assert desk.services.store.sessions.inbox(session) == []

@@ -56,6 +56,13 @@ class WrittenTranscript:
         facts = {"title": "t", "model": "m", "host_id": None, "created_at": 0, "updated_at": 0}
         self.session = Session(id="s", owner="o", limits=Limits(turns=3), **facts)
         self.messages = [Message(role="user", parts=(Text(text="go"),))]
+        self.said: list[str] = []
+
+    async def hear(self) -> list[StreamChunk]:
+        heard = [Message(role="user", parts=(Text(text=text),)) for text in self.said]
+        self.messages += heard
+        self.said = []
+        return [StreamChunk(type=ChunkType.METADATA, content=message.text) for message in heard]
 
     async def append(self, message: Message, **changes: Any) -> None:
         self.messages.append(message)
@@ -114,3 +121,44 @@ async def test_a_model_that_calls_on_after_its_limits_is_stopped() -> None:
             pass
 
     assert len(hand.executed) == 3 + TURNS_BEYOND
+
+
+async def test_what_is_said_meanwhile_is_heard_before_the_run_ends() -> None:
+    transcript = WrittenTranscript()
+    transcript.said = ["and the windows"]
+    model = WrittenModel(("Doors done.", [], "end"), ("Windows done.", [], "end"))
+
+    chunks = []
+    async for chunk in run_agentic_loop(transcript, model, WrittenHand()):
+        chunks.append(chunk)
+        if chunk.content == "Doors done.":
+            transcript.said = ["and the roof"]
+
+    assert [message.text for message in transcript.messages] == [
+        "go",
+        "and the windows",
+        "Doors done.",
+        "and the roof",
+        "Windows done.",
+    ]
+    assert chunks[-1].content == "Windows done."
+
+
+async def test_a_run_goes_on_from_calls_that_nobody_has_answered() -> None:
+    transcript, hand = WrittenTranscript(), WrittenHand()
+    call = ToolCall(id="call_9", name="execute_data_collection", input={}, raw="")
+    transcript.messages.append(Message(role="assistant", parts=(call,), model="m"))
+
+    chunks = [chunk async for chunk in run_agentic_loop(transcript, WrittenModel(("Done.", [], "end")), hand)]
+
+    assert hand.executed == ["call_9"]
+    assert chunks[-1].content == "Done."
+
+
+async def test_a_run_that_only_lacks_its_end_gets_it_without_asking_the_model() -> None:
+    transcript = WrittenTranscript()
+    transcript.messages.append(Message(role="assistant", parts=(Text(text="All done."),), model="m", stop="end"))
+
+    (end,) = [chunk async for chunk in run_agentic_loop(transcript, WrittenModel(), WrittenHand())]
+
+    assert (end.type, end.content) == ("Complete", "All done.")

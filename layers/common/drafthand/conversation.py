@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from drafthand.chunks import StreamChunk, metadata
 from drafthand.session import Session
 from drafthand.store import Store
 from drafthand.store.table import Write
 from drafthand.threads import settled
-from drafthand.transcript import Message
+from drafthand.transcript import Message, Text
 
 
 class Conversation:
@@ -45,6 +46,15 @@ class Conversation:
         self.session = await settled(lambda: append(session, message, *self._writes, **self._staged))
         self.messages.append(message)
         self._staged, self._writes = {}, []
+
+    async def hear(self) -> list[StreamChunk]:
+        """Append what the user has said while the run was worked on; a chunk for each."""
+        told = []
+        for text, taken in await asyncio.to_thread(self.store.sessions.inbox, self.session):
+            self.stage_writes(taken)
+            await self.append(Message(role="user", parts=(Text(text=text),)))
+            told.append(metadata("message", text))
+        return told
 
     async def flush(self) -> None:
         """Store what is staged without a message: the run ends here."""

@@ -22,6 +22,10 @@ class Transcript(Protocol):
         """Append to the transcript and, in the same write, set attributes of the session."""
         ...
 
+    async def hear(self) -> list[StreamChunk]:
+        """Append what the user has said meanwhile; a chunk for each message."""
+        ...
+
 
 class Model(Protocol):
     """A model, bound to the transcript."""
@@ -66,6 +70,9 @@ async def run_agentic_loop(transcript: Transcript, model: Model, hand: Hand) -> 
         RunFailed: the model refused, ran out of window, or went on after its limits.
     """
     while True:
+        if not transcript.messages[-1].calls:
+            for chunk in await transcript.hear():
+                yield chunk
         newest = transcript.messages[-1]
         if newest.calls:
             results = []

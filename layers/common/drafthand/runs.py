@@ -98,8 +98,14 @@ def _begin(store: Store, owner: str, request: StartRun, spec: ModelSpec, key: st
     if session.model != spec.id:
         changes["context_tokens"] = 0  # another vendor's count
     told = [late_text(store, call, result) for call, result in late]
-    message = Message(role="user", parts=tuple(Text(text=text) for text in [*told, request.message]))
-    also: list[Write] = [*rendezvous.told(late), *([] if key is None else [store.sessions.key_of(run, key, body)])]
+    left = store.sessions.inbox(session)  # said to a run that had ended in that moment
+    texts = [*told, *(text for text, _ in left), request.message]
+    message = Message(role="user", parts=tuple(Text(text=text) for text in texts))
+    also: list[Write] = [
+        *rendezvous.told(late),
+        *(taken for _, taken in left),
+        *([] if key is None else [store.sessions.key_of(run, key, body)]),
+    ]
     try:
         session = store.sessions.start_run(session, run, message, *also, **changes)
     except ConditionFailed as error:

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 
 from drafthand import audit
 from drafthand.errors import not_found
-from drafthand.ids import now, sha256_hex
+from drafthand.ids import new_id, now, sha256_hex
 from drafthand.session import LEASE_S, Run, RunState, Session
 from drafthand.store.bodies import Bodies
-from drafthand.store.table import ABSENT, Check, Item, Put, Table, Update, Write
+from drafthand.store.table import ABSENT, Check, Delete, Item, Put, Table, Update, Write
 from drafthand.transcript import Message
 
 RUN_KEPT_S = 30 * 24 * 3600
@@ -107,6 +107,17 @@ class Sessions:
         """The run that a key began, and the sha256 of its request."""
         item = self.table.get(*_key(owner, key).values())
         return None if item is None else (item["run_id"], item["body_sha256"])
+
+    def say(self, run: Run, text: str) -> None:
+        """Leave a message for a run that is being worked on: it is in the next request to the model, once."""
+        at = now()
+        item = {"pk": f"SESSION#{run.session_id}", "sk": f"INBOX#{at:017.6f}#{new_id('in')}", "text": text, "at": at}
+        self.table.write(Put(item, expect={"pk": ABSENT}))
+
+    def inbox(self, session: Session) -> list[tuple[str, Delete]]:
+        """Messages that were left, oldest first, each with the write that takes it away."""
+        items = self.table.query(f"SESSION#{session.id}", "INBOX#")
+        return [(item["text"], Delete(item["pk"], item["sk"], expect={"text": item["text"]})) for item in items]
 
     def take_over(self, session: Session) -> Session:
         """Lease a session whose lease has run out to this process.
