@@ -67,6 +67,9 @@ class Api:
     def cancel(self, run_id: str) -> None:
         self._checked(self.client.post(f"/runs/{run_id}/cancel"))
 
+    def say(self, run_id: str, message: str) -> None:
+        self._checked(self.client.post(f"/runs/{run_id}/messages", json={"message": message}))
+
     def run(self, message: str, **request: Any) -> Iterator[Chunk]:
         """Start a run and yield its chunks to the last. A dropped connection is followed up, never posted again."""
         body = {"message": message} | {name: value for name, value in request.items() if value is not None}

@@ -129,6 +129,15 @@ def stop(run_id: str, folder: Folder = FOLDER) -> None:
 
 
 @app.command()
+def say(run_id: str, message: str, folder: Folder = FOLDER) -> None:
+    """Add something to what a run works on; the model reads it with its next turn."""
+    try:
+        connect(folder).say(run_id, message)
+    except ApiError as error:
+        fail(str(error), 2)
+
+
+@app.command()
 def sessions(folder: Folder = FOLDER) -> None:
     """List your sessions, newest first."""
     table = Table("session", "title", "model", "host", "working")

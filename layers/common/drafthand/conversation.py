@@ -53,7 +53,7 @@ class Conversation:
         for text, taken in await asyncio.to_thread(self.store.sessions.inbox, self.session):
             self.stage_writes(taken)
             await self.append(Message(role="user", parts=(Text(text=text),)))
-            told.append(metadata("message", text))
+            told.append(metadata("message", f"You added: {text}", message=text))
         return told
 
     async def flush(self) -> None:
