@@ -10,12 +10,14 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from local.rehearsal.anthropic_cache import InputTokens, PromptCache
+from local.rehearsal.anthropic_cache import InputTokens, PromptCache, segments_of
+from local.rehearsal.anthropic_compaction import alone, beta_checked, compaction_problem, sealed, trigger_of
 from local.rehearsal.anthropic_request import (
     AdaptiveThinking,
+    CompactionBlock,
     ImageBlock,
     Request,
     TextBlock,
@@ -26,7 +28,7 @@ from local.rehearsal.anthropic_request import (
 )
 from local.rehearsal.anthropic_rules import Asked, problem_of
 from local.rehearsal.anthropic_thinking import prefix_of, sign
-from local.rehearsal.reading import Entry, Said, view_of
+from local.rehearsal.reading import Entry, Said, in_place, view_of
 from local.rehearsal.script import Call, Script
 from local.rehearsal.walk import Exchange, Play, View, walk
 from local.rehearsal.wire import MODEL, WINDOW, Event, Refused, even_pieces, tokens_of, word_pieces
@@ -45,8 +47,14 @@ def answer(
         Refused: the vendor would refuse it.
     """
     asked = ask(headers, body, window)
-    play = walk(scripts, read(asked))
-    return asked.request, list(render(play, asked, cache.account(asked.segments)))
+    view = read(asked)
+    play, prompt = walk(scripts, view), cache.account(asked.segments)
+    trigger = trigger_of(asked.request)
+    if trigger is None or asked.segments[-1].tokens <= trigger:
+        return asked.request, list(render(play, asked, prompt))
+    block = sealed(in_place(walk(scripts, replace(view, summarize=True)).say or "", view.request))
+    rest = cache.account(segments_of(asked.request, alone(block)))
+    return asked.request, list(render(play, asked, rest, Compacted(block, prompt)))
 
 
 # -- request ----------------------------------------------------------------------------------------------------------
@@ -65,10 +73,11 @@ def ask(headers: Mapping[str, str], body: bytes, window: int = WINDOW) -> Asked:
     if len(body) > MAX_BODY:
         raise Refused(413, "request_too_large", "Request exceeds the maximum size")
     request = parse(body)
+    beta_checked(headers, request)
     if request.model != MODEL:
         raise Refused(404, "not_found_error", f"model: {request.model}")
     asked = Asked(request, turns_of(request), window)
-    if (problem := problem_of(asked)) is not None:
+    if (problem := problem_of(asked) or compaction_problem(asked.turns)) is not None:
         raise Refused(400, "invalid_request_error", problem)
     return asked
 
@@ -81,13 +90,17 @@ def _has_key(headers: Mapping[str, str]) -> bool:
 
 def read(asked: Asked) -> View:
     """The request as the walk sees it. A person wrote what holds more than tool results."""
-    return view_of(_entries(asked.turns), _callable(asked.request))
+    return view_of(_entries(asked.read), _callable(asked.request))
 
 
 def _entries(turns: Sequence[Turn]) -> Iterator[Entry]:
     for turn, following in zip(turns, [*turns[1:], None], strict=True):
         if turn.role == "assistant":
-            yield Exchange(_last_result(following))
+            summaries = [block.content or "" for _, block in turn.of(CompactionBlock)]
+            if summaries:
+                yield Said((summaries[0],))
+            if len(turn.blocks) > len(summaries):
+                yield Exchange(_last_result(following))
         elif written := _written(turn):
             yield Said(written)
 
@@ -125,12 +138,31 @@ class _Block:
     deltas: list[tuple[dict[str, Any], float]]
 
 
-def render(play: Play, asked: Asked, spent: InputTokens) -> Iterator[Event]:
+@dataclass(frozen=True)
+class Compacted:
+    """What an answer begins with: the block that takes the place of the prompt, and what the prompt was."""
+
+    block: CompactionBlock
+    prompt: InputTokens
+
+    def block_to_come(self) -> _Block:
+        """Its text comes at once, and whole."""
+        told = {"content": self.block.content, "encrypted_content": self.block.encrypted_content}
+        deltas = [{"type": "compaction_delta"} | told, {"type": "signature_delta", "signature": self.block.signature}]
+        return _Block({"type": "compaction", "content": None}, [(delta, 0.0) for delta in deltas])
+
+    def usage(self) -> dict[str, Any]:
+        written = math.ceil(tokens_of(self.block.content or ""))
+        return {"type": "compaction"} | self.prompt.usage() | {"output_tokens": written}
+
+
+def render(play: Play, asked: Asked, spent: InputTokens, compacted: Compacted | None = None) -> Iterator[Event]:
     """The vendor's events for a turn, cut where `max_tokens` is used up."""
-    prefix = prefix_of(asked.turns)
+    prefix = prefix_of(alone(compacted.block) if compacted else asked.read)
     limit, used, thought, cut = asked.request.max_tokens, 0.0, 0.0, asked.request.max_tokens == 0
     yield _message_start(prefix, spent)
-    for index, block in enumerate([] if cut else _blocks(play, asked, prefix)):
+    ahead = [compacted.block_to_come()] if compacted else []
+    for index, block in enumerate([] if cut else [*ahead, *_blocks(play, asked, prefix)]):
         yield Event(
             "content_block_start", {"type": "content_block_start", "index": index, "content_block": block.start}
         )
@@ -150,7 +182,9 @@ def render(play: Play, asked: Asked, spent: InputTokens) -> Iterator[Event]:
     reason = "max_tokens" if cut else "end_turn" if play.call is None else "tool_use"
     output = limit if cut else math.ceil(used)
     yield Event(
-        "message_delta", _message_delta(reason, spent, output, math.floor(thought)), output - used if cut else 0
+        "message_delta",
+        _message_delta(reason, spent, output, math.floor(thought), compacted),
+        output - used if cut else 0,
     )
     yield Event("message_stop", {"type": "message_stop"})
 
@@ -179,8 +213,12 @@ def _message_start(prefix: str, spent: InputTokens) -> Event:
     return Event("message_start", {"type": "message_start", "message": message})
 
 
-def _message_delta(reason: str, spent: InputTokens, output: int, thought: int) -> dict[str, Any]:
+def _message_delta(
+    reason: str, spent: InputTokens, output: int, thought: int, compacted: Compacted | None
+) -> dict[str, Any]:
     usage = spent.usage() | {"output_tokens": output}
+    if compacted:
+        usage["iterations"] = [compacted.usage(), {"type": "message"} | usage]
     if thought:
         usage["output_tokens_details"] = {"thinking_tokens": thought}
     delta = {"stop_reason": reason, "stop_sequence": None, "stop_details": None}
@@ -268,8 +306,11 @@ def _absorb(block: dict[str, Any], delta: Mapping[str, Any], inputs: dict[int, s
     if delta["type"] == "input_json_delta":
         inputs[index] = inputs.get(index, "") + delta["partial_json"]
         return
+    if delta["type"] == "compaction_delta":
+        block |= {name: value for name, value in delta.items() if name != "type"}
+        return
     field = delta["type"].removesuffix("_delta")
-    block[field] += delta[field]
+    block[field] = block.get(field, "") + delta[field]
 
 
 def error_body(kind: str, message: str, request_id: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from local.rehearsal.anthropic_images import image_tokens
 from local.rehearsal.anthropic_request import (
     Block,
+    CompactionBlock,
     ImageBlock,
     RedactedThinkingBlock,
     Request,
@@ -106,6 +107,8 @@ def _block_tokens(block: Block) -> float:
             return tokens_of(block.thinking)
         case RedactedThinkingBlock():
             return tokens_of(block.data)
+        case CompactionBlock():
+            return tokens_of(block.content or "")
         case _:
             return tokens_of(json.dumps(block.input, ensure_ascii=False))
 

@@ -23,6 +23,7 @@ SYSTEM_ROLE = (
 ID = r"^[a-zA-Z0-9_-]+$"
 NAME = r"^[a-zA-Z0-9_-]{1,128}$"
 MIN_BUDGET = 1_024
+MIN_TRIGGER = 50_000
 B = TypeVar("B", bound=BaseModel)
 
 
@@ -95,8 +96,18 @@ class RedactedThinkingBlock(_Shape):
     data: str
 
 
+class CompactionBlock(_Shape):
+    """Without `content` it is a compaction that failed."""
+
+    type: Literal["compaction"]
+    content: Annotated[str, Field(min_length=1)] | None = None
+    encrypted_content: str | None = None
+    signature: str | None = None
+    cache_control: CacheControl | None = None
+
+
 Block = Annotated[
-    TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock | RedactedThinkingBlock,
+    TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock | RedactedThinkingBlock | CompactionBlock,
     Field(discriminator="type"),
 ]
 
@@ -154,6 +165,22 @@ class OutputConfig(_Shape):
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
 
 
+class InputTokensTrigger(_Shape):
+    type: Literal["input_tokens"]
+    value: int = Field(ge=MIN_TRIGGER)
+
+
+class Compact(_Shape):
+    """Of the edits that the vendor knows, the one that the rehearsal plays."""
+
+    type: Literal["compact_20260112"]
+    trigger: InputTokensTrigger | None = None
+
+
+class ContextManagement(_Shape):
+    edits: list[Compact] = []
+
+
 class Metadata(_Shape):
     user_id: str | None = None
 
@@ -171,6 +198,7 @@ class Request(_Shape):
         None
     )
     output_config: OutputConfig | None = None
+    context_management: ContextManagement | None = None
     stream: bool = False
     cache_control: CacheControl | None = None
     temperature: float | None = None

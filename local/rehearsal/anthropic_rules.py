@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from local.rehearsal.anthropic_cache import Segment, segments_of
+from local.rehearsal.anthropic_compaction import since_compaction
 from local.rehearsal.anthropic_images import image_problem
 from local.rehearsal.anthropic_request import (
+    CompactionBlock,
     EnabledThinking,
     ImageBlock,
     RedactedThinkingBlock,
@@ -39,8 +41,13 @@ class Asked:
     window: int = WINDOW
 
     @cached_property
+    def read(self) -> list[Turn]:
+        """What of the turns the model reads: nothing before a compaction."""
+        return since_compaction(self.turns)
+
+    @cached_property
     def segments(self) -> list[Segment]:
-        return segments_of(self.request, self.turns)
+        return segments_of(self.request, self.read)
 
 
 Rule = Callable[[Asked], str | None]
@@ -54,7 +61,11 @@ def there_is_a_message(asked: Asked) -> str | None:
 
 
 def the_first_message_is_the_users(asked: Asked) -> str | None:
-    return None if asked.turns[0].role == "user" else 'messages: first message must use the "user" role'
+    """Or begins with a compaction, which stands for his."""
+    first = asked.turns[0]
+    if first.role == "user" or (first.blocks and isinstance(first.blocks[0].block, CompactionBlock)):
+        return None
+    return 'messages: first message must use the "user" role'
 
 
 def every_block_stands_in_its_role(asked: Asked) -> str | None:
@@ -69,6 +80,8 @@ def every_block_stands_in_its_role(asked: Asked) -> str | None:
                     return f"messages.{placed.message}: `tool_use` blocks can only be in `assistant` messages"
                 case ThinkingBlock() | RedactedThinkingBlock() if turn.role == "user":
                     return f"messages.{placed.message}.content: thinking blocks may only be in `assistant` messages"
+                case CompactionBlock() if turn.role == "user":
+                    return f"messages.{placed.message}: `compaction` blocks can only be in `assistant` messages"
     return None
 
 
@@ -184,7 +197,7 @@ def thinking_is_followed_by_something(asked: Asked) -> str | None:
 
 
 def thinking_was_made_here(asked: Asked) -> str | None:
-    return signature_problem(asked.request.model, asked.turns)
+    return signature_problem(asked.request.model, asked.read)
 
 
 def thinking_budget_fits(asked: Asked) -> str | None:

@@ -7,6 +7,9 @@ conversations, and takes part in them with two texts of its own, in the place of
 2. From then on the transcript begins with a text that begins with `SUMMARY`, holds the summary word for word, and
    after the line `WORKED_ON` the request that is still being worked on. It may end with the line `SUMMARY_END`.
 
+A vendor that shortens conversations by itself has such a summary of its own, and Drafthand then adds a text that keeps
+some of the conversation word for word, from the line `KEPT` to the line `KEPT_END`. Nobody says anything in that.
+
 Vendors want roles to alternate, so such a text may share its message with a person's, or with tool results; in the chat
 dialect neighbours even become one string, where only `SUMMARY_END` tells what was said after the summary.
 """
@@ -14,7 +17,7 @@ dialect neighbours even become one string, where only `SUMMARY_END` tells what w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from local.rehearsal.place import Place, read_place
@@ -24,6 +27,9 @@ INSTRUCTION = "Drafthand is about to shorten this conversation."
 SUMMARY = "[Summary of the conversation so far]"
 WORKED_ON = "The request being worked on:"
 SUMMARY_END = "[End of the summary]"
+KEPT = "[Kept word for word of the conversation that was shortened]"
+KEPT_END = "[End of what was kept]"
+KEPT_TEXT = re.compile(rf"^{re.escape(KEPT)}$.*?^{re.escape(KEPT_END)}$\s*", re.MULTILINE | re.DOTALL)
 ASKED = re.compile(rf"(?:\A\s*|\n\n[ \t]*)(?:{re.escape(LABEL)}\s*)?{re.escape(INSTRUCTION)}")
 
 
@@ -39,11 +45,27 @@ Entry = Said | Exchange
 
 def view_of(entries: Iterable[Entry], tools: frozenset[str]) -> View:
     """The view of a transcript that is told from its beginning."""
-    told = list(entries)
+    told = list(_said_by_persons(entries))
     before = _before_the_instruction(told)
     newest, since = _newest(told if before is None else before)
     request, place = _request(newest.texts)
     return View(request, since, tools, place, summarize=before is not None)
+
+
+def in_place(summary: str, request: str) -> str:
+    """The summary of a vendor, in the form in which it can be read again."""
+    return f"{SUMMARY}\n{summary}\n\n{WORKED_ON}\n{request}\n{SUMMARY_END}"
+
+
+def _said_by_persons(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Without what was only kept."""
+    for entry in entries:
+        if isinstance(entry, Said) and any(KEPT_TEXT.search(text) for text in entry.texts):
+            left = tuple(text for text in (KEPT_TEXT.sub("", text) for text in entry.texts) if text)
+            if left:
+                yield Said(left)
+        else:
+            yield entry
 
 
 def _newest(told: Sequence[Entry]) -> tuple[Said, tuple[Exchange, ...]]:

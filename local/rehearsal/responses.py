@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from local.rehearsal.openai_request import Denied, let_in
-from local.rehearsal.reading import Entry, Said, view_of
+from local.rehearsal.reading import Entry, Said, in_place, view_of
 from local.rehearsal.responses_cache import PromptCache, segments_of
+from local.rehearsal.responses_compaction import compaction_problem, sealed, since_compaction, summary_of, threshold_of
+from local.rehearsal.responses_reasoning import place_of
 from local.rehearsal.responses_render import failed, render
 from local.rehearsal.responses_request import (
+    Compaction,
     FunctionCall,
     FunctionCallOutput,
     InputText,
@@ -37,14 +41,22 @@ def answer(
     Raises:
         Denied: the vendor would refuse it.
     """
-    request = ask(headers, body)
+    request = since_compaction(ask(headers, body))
     segments = segments_of(request)
     if segments[-1].tokens > window:
         if not request.stream:
             raise too_long()
         return request, list(failed(request, too_long().error()))
     spent = cache.account(request.prompt_cache_key, segments)
-    return request, list(render(walk(scripts, read(request)), request, spent))
+    view = read(request)
+    play, threshold = walk(scripts, view), threshold_of(request)
+    if threshold is None or segments[-1].tokens <= threshold:
+        return request, list(render(play, request, spent))
+    summary = in_place(walk(scripts, replace(view, summarize=True)).say or "", view.request)
+    item = sealed(f"cmp_{place_of(request, thought=False)}", summary)
+    shorter = request.model_copy(update={"input": [item]})
+    spent = cache.account(request.prompt_cache_key, segments_of(shorter))
+    return request, list(render(play, request, spent, item))
 
 
 def ask(headers: Mapping[str, str], body: bytes) -> Request:
@@ -55,7 +67,7 @@ def ask(headers: Mapping[str, str], body: bytes) -> Request:
     """
     let_in(headers, body, NO_KEY)
     request = parse(body)
-    if (problem := problem_of(request)) is not None:
+    if (problem := problem_of(request) or compaction_problem(request.input)) is not None:
         raise problem
     return request
 
@@ -74,6 +86,8 @@ def _entries(items: Sequence[Item]) -> Iterator[Entry]:
                 yield Exchange(result)
                 result = None
             open_turn = True
+        elif isinstance(item, Compaction):
+            yield Said((summary_of(item) or "",))
         elif isinstance(item, FunctionCallOutput):
             result = "\n".join(_texts(item.output))
         elif item.role == "user" and (texts := _texts(item.content)):

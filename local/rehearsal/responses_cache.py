@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from local.rehearsal.responses_compaction import summary_of
 from local.rehearsal.responses_images import image_tokens
-from local.rehearsal.responses_request import InputImage, Item, Request
+from local.rehearsal.responses_request import Compaction, InputImage, Item, Request
 from local.rehearsal.wire import tokens_of
 
 MIN_CACHED_TOKENS = 1_024  # the vendor stores nothing shorter
@@ -51,6 +52,8 @@ def segments_of(request: Request) -> list[Segment]:
 
 
 def _tokens(item: Item) -> float:
+    if isinstance(item, Compaction):
+        return tokens_of(summary_of(item) or "")
     parts = [part for name in ("content", "output", "summary") for part in getattr(item, name, None) or ()]
     return tokens_of(getattr(item, "arguments", "")) + sum(_part_tokens(part) for part in parts)
 

@@ -13,6 +13,7 @@ import hmac
 from collections.abc import Sequence
 
 from local.rehearsal.responses_request import (
+    Compaction,
     Denied,
     FunctionCall,
     FunctionCallOutput,
@@ -26,7 +27,14 @@ from local.rehearsal.wire import MODEL
 
 KEY = b"rehearsal, no secret"
 HEAD = b"\x80\x00\x00\x00\x00"  # all of the vendor's encrypted content begins like this
-PREFIXES = {Reasoning: "rs", Written: "msg", Message: "msg", FunctionCall: "fc", FunctionCallOutput: "fc"}
+PREFIXES = {
+    Reasoning: "rs",
+    Written: "msg",
+    Message: "msg",
+    FunctionCall: "fc",
+    FunctionCallOutput: "fc",
+    Compaction: "cmp",
+}
 THOUGHT, PLAIN = "7", "0"
 PLACE_CHARS = 48
 

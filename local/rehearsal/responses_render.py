@@ -16,7 +16,7 @@ from typing import Any
 
 from local.rehearsal.responses_cache import InputTokens
 from local.rehearsal.responses_reasoning import encrypt, place_of
-from local.rehearsal.responses_request import Request
+from local.rehearsal.responses_request import Compaction, Request
 from local.rehearsal.script import Call
 from local.rehearsal.walk import Play
 from local.rehearsal.wire import MODEL, Event, even_pieces, tokens_of, word_pieces
@@ -27,13 +27,14 @@ OBFUSCATED_CHARS = 16
 Json = dict[str, Any]
 
 
-def render(play: Play, request: Request, spent: InputTokens) -> Iterator[Event]:
-    """The events, without their sequence numbers."""
+def render(play: Play, request: Request, spent: InputTokens, compaction: Compaction | None = None) -> Iterator[Event]:
+    """The events, without their sequence numbers. `compaction`: the item that the answer begins with."""
     thinks = play.think is not None and request.reasoning.effort != "none"
     answer = _Answer(request, place_of(request, thought=thinks))
     yield from answer.opening()
+    yield from answer.compacted(compaction) if compaction else ()
     limit, used, thought, cut = request.max_output_tokens or math.inf, 0.0, 0.0, False
-    for index, item in enumerate(_items(play, answer, thinks=thinks)):
+    for index, item in enumerate(_items(play, answer, thinks=thinks), len(answer.output)):
         yield answer.event("output_item.added", item=item.start(), output_index=index)
         yield from (answer.event(name, **facts, output_index=index) for name, facts in item.before())
         text = ""
@@ -79,6 +80,15 @@ class _Answer:
     def opening(self) -> Iterator[Event]:
         for name in ("created", "in_progress"):
             yield self.event(name, response=self.snapshot(status="in_progress"))
+
+    def compacted(self, item: Compaction) -> Iterator[Event]:
+        """What stands in output_item.added is not yet what it becomes."""
+        whole = item.model_dump()
+        half = whole | {"encrypted_content": item.encrypted_content[: len(item.encrypted_content) // 2]}
+        yield self.event("output_item.added", item=half, output_index=0)
+        yield self.event("compaction.compacting", item_id=item.id, output_index=0)
+        yield self.event("output_item.done", item=whole, output_index=0)
+        self.output.append(whole)
 
     def ending(self, spent: InputTokens, output: int | None, thought: int, *, cut: bool) -> Event:
         output = output or 0

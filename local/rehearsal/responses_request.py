@@ -15,6 +15,7 @@ from local.rehearsal.openai_request import EXPECTED, FOUND, Denied, as_choice, p
 
 NAME = r"^[a-zA-Z0-9_-]+$"
 MIN_OUTPUT = 16
+MIN_THRESHOLD = 1_000
 ASSISTANT = "message of the assistant"  # told apart from other messages: it has other parts
 Status = Literal["in_progress", "completed", "incomplete"]
 CallId = Annotated[str, Field(min_length=1, max_length=64)]
@@ -120,6 +121,12 @@ class Reasoning(_Shape):
     status: Status | None = None
 
 
+class Compaction(_Shape):
+    type: Literal["compaction"]
+    encrypted_content: str = Field(min_length=1)
+    id: str | None = None
+
+
 def _tag(value: Any) -> str | None:
     """Which item this is, as JSON or as its model. A message may leave out its type."""
     facts = value.__dict__ if isinstance(value, BaseModel) else value
@@ -134,7 +141,8 @@ Item = Annotated[
     | Annotated[Written, Tag(ASSISTANT)]
     | Annotated[FunctionCall, Tag("function_call")]
     | Annotated[FunctionCallOutput, Tag("function_call_output")]
-    | Annotated[Reasoning, Tag("reasoning")],
+    | Annotated[Reasoning, Tag("reasoning")]
+    | Annotated[Compaction, Tag("compaction")],
     Discriminator(_tag),
 ]
 
@@ -167,6 +175,11 @@ class ReasoningOptions(_Shape):
     context: Literal["auto", "current_turn", "all_turns"] | None = None
 
 
+class ContextEntry(_Shape):
+    type: Literal["compaction"]
+    compact_threshold: int = Field(ge=MIN_THRESHOLD)
+
+
 class StreamOptions(_Shape):
     include_obfuscation: bool = True
 
@@ -182,6 +195,7 @@ class Request(_Shape):
     parallel_tool_calls: bool | None = None
     max_output_tokens: Annotated[int, Field(ge=MIN_OUTPUT)] | None = None
     reasoning: ReasoningOptions = ReasoningOptions()
+    context_management: list[ContextEntry] | None = None
     include: list[Literal["reasoning.encrypted_content", "message.output_text.logprobs"]] = []
     store: bool | None = None
     stream: bool = False
@@ -216,6 +230,7 @@ SORTS = {
     "function_call",
     "function_call_output",
     "reasoning",
+    "compaction",
     "input_text",
     "input_image",
     "output_text",

@@ -86,8 +86,8 @@ TABLE = [
     row(
         "unknown item",
         put("input.2.type", "tool_use"),
-        "Invalid value: 'tool_use'. Supported values are: 'message', 'function_call', 'function_call_output', and "
-        "'reasoning'.",
+        "Invalid value: 'tool_use'. Supported values are: 'message', 'function_call', 'function_call_output', "
+        "'reasoning', and 'compaction'.",
         "invalid_value",
         "input[2].type",
     ),

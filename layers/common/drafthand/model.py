@@ -6,11 +6,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from drafthand.chunks import StreamChunk, Usage
 from drafthand.tools import ToolSpec
-from drafthand.transcript import Message, Opaque, Turn
+from drafthand.transcript import Compaction, Message, Opaque, Turn
+
+DUE_SHARE = 0.8
+"""Of the window without the answer's own budget; the rest covers what is only estimated."""
+COMPACTING = ("anthropic_messages", "openai_responses")
+"""The dialects in which a vendor can be asked to shorten a conversation."""
 
 
 class ImageCeiling(NamedTuple):
@@ -47,6 +52,8 @@ class ModelSpec(BaseModel):
     image_patch_px: int = Field(default=28, ge=1)
     image_max_bytes: int = Field(default=3_750_000, ge=10_000)
     """The size of a picture's file; in base64 it is a third more."""
+    compaction: Literal["local", "vendor"] = "local"
+    """Who shortens a conversation that nears the window; vendor: its own compaction, where the dialect has one."""
     rehearsal: bool = False
     default: bool = False
     thinking: Literal["adaptive", "off"] = "adaptive"
@@ -77,6 +84,12 @@ class ModelSpec(BaseModel):
     price_cache_write: float | None = None
     price_output: float | None = None
 
+    @model_validator(mode="after")
+    def _can_be_asked_to_compact(self) -> ModelSpec:
+        if self.compaction == "vendor" and self.dialect not in COMPACTING:
+            raise ValueError(f"compaction: vendor is for the dialects {' and '.join(COMPACTING)}")
+        return self
+
     @property
     def wire_name(self) -> str:
         return self.name or self.id
@@ -85,9 +98,18 @@ class ModelSpec(BaseModel):
     def image_ceiling(self) -> ImageCeiling:
         return ImageCeiling(self.image_edge_px, self.image_patches, self.image_patch_px, self.image_max_bytes)
 
+    @property
+    def room(self) -> int:
+        """Tokens that a request may have before the conversation is shortened, so that the answer has its budget."""
+        return int((self.context - self.heavy) * DUE_SHARE)
+
     def made(self, opaque: Opaque | None) -> bool:
         """Whether this model made it; what another made must not go back to this one."""
         return opaque is not None and (opaque.vendor, opaque.model) == (self.vendor, self.id)
+
+    def reads(self, compaction: Compaction) -> bool:
+        """Whether this model goes on from that compaction."""
+        return self.compaction == "vendor" and self.made(compaction.opaque)
 
     def cost_usd(self, usage: Usage) -> float | None:
         """What the tokens cost; None where prices are not known. Cached input without its own price costs as input."""

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from drafthand.chunks import Usage
 
+NOTHING = Usage()
+
 
 class _Word(BaseModel):
     model_config = ConfigDict(frozen=True)
@@ -91,7 +93,24 @@ class Summary(_Word):
     lean: bool
 
 
-Part = Annotated[Text | Thinking | ToolCall | ToolResult | Image | Summary, Field(discriminator="type")]
+class Compaction(_Word):
+    """Stands for everything before it, too, but is its vendor's own: only the model that made it can read it, and every
+    other goes on from the whole transcript. `opaque` holds the vendor's block or item as JSON."""
+
+    type: Literal["compaction"] = "compaction"
+    opaque: Opaque
+
+
+class Kept(_Word):
+    """What must survive a vendor's compaction word for word; for the model that reads that compaction and no other."""
+
+    type: Literal["kept"] = "kept"
+    text: str
+
+
+Part = Annotated[
+    Text | Thinking | ToolCall | ToolResult | Image | Summary | Compaction | Kept, Field(discriminator="type")
+]
 
 
 class Message(_Word):
@@ -118,7 +137,7 @@ class Turn:
 
     vendor: str
     model: str
-    parts: list[Text | Thinking | ToolCall] = field(default_factory=list)
+    parts: list[Text | Thinking | ToolCall | Compaction] = field(default_factory=list)
     stop: str | None = None
     """end, tool_calls, max_tokens, refusal, context_full or paused; else the vendor's own word."""
     usage: Usage = field(default_factory=Usage)
@@ -138,10 +157,10 @@ class Turn:
         self.parts.clear()
         self.stop = None
 
-    def close(self, stop: str | None, usage: Usage) -> None:
+    def close(self, stop: str | None, usage: Usage, besides: Usage = NOTHING) -> None:
         """The stream has ended as its vendor ends streams. A call that the output limit cut off loses its input: what
-        is left of it may be valid JSON by chance and must never run."""
-        self.stop, self.usage, self.context_tokens = stop, self.usage + usage, usage.total
+        is left of it may be valid JSON by chance and must never run. `besides`: paid, but no part of the context."""
+        self.stop, self.usage, self.context_tokens = stop, self.usage + usage + besides, usage.total
         if stop == "max_tokens" and self.parts and isinstance(self.parts[-1], ToolCall):
             self.parts[-1] = self.parts[-1].model_copy(update={"input": None})
 

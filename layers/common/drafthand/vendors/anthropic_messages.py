@@ -4,10 +4,12 @@ Rules of this vendor that shape the code (those of its requests stand in anthrop
 1. A stream has ended only with message_stop; without it nothing of the turn may be used.
 2. Counts are cumulative: later ones overwrite earlier ones. Input excludes the cache, output includes the thinking.
 3. An error in mid-stream comes with status 200, so its type tells what it is.
+4. Tokens of a compaction are counted apart, in `iterations`; a compaction without content has failed and means nothing.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
@@ -20,9 +22,9 @@ from drafthand.errors import VendorError
 from drafthand.ids import new_id
 from drafthand.model import TurnSettings
 from drafthand.tools import ToolSpec
-from drafthand.transcript import Message, Opaque, Text, Thinking, ToolCall, Turn, parse_input
+from drafthand.transcript import Compaction, Message, Opaque, Text, Thinking, ToolCall, Turn, parse_input
 from drafthand.vendors.access import Access
-from drafthand.vendors.anthropic_messages_request import build_request
+from drafthand.vendors.anthropic_messages_request import COMPACTION, build_request
 from drafthand.vendors.deadlines import FIRST_EVENT_S, deadlines, in_time
 from drafthand.vendors.hygiene import Written, clean, clean_all
 from drafthand.vendors.refusals import broken, code_of, refusal, retry_after_s, unreachable
@@ -66,6 +68,7 @@ class _Answer:
         self.turn = turn
         self.open: dict[int, _Block] = {}
         self.counts: dict[str, int] = {}
+        self.besides = Usage()
         self.stop: str | None = None
 
     def absorb(self, event: Any) -> Iterator[StreamChunk]:
@@ -81,13 +84,14 @@ class _Answer:
                 yield from self._keep(self.open.pop(event.index), whole=True)
             case "message_delta":
                 self.counts |= _counts(event.usage)
+                self.besides = _compacting(event.usage)
                 self.stop = STOPS.get(event.delta.stop_reason or "", event.delta.stop_reason)
 
     def close(self) -> Iterator[StreamChunk]:
         """Blocks still open were cut: their text counts, their calls don't."""
         for _, block in sorted(self.open.items()):
             yield from self._keep(block, whole=False)
-        self.turn.close(self.stop, _usage(self.counts))
+        self.turn.close(self.stop, _usage(self.counts), self.besides)
 
     def _keep(self, block: _Block, *, whole: bool) -> Iterator[StreamChunk]:
         yield from block.finish()
@@ -101,12 +105,13 @@ class _Block:
         self.start = start
         self.written = Written()
         self.signature = getattr(start, "signature", "") or ""
+        self.summary: dict[str, Any] = {}
         self.call_id = new_id("call")
 
     def opening(self) -> Iterator[StreamChunk]:
         if self.start.type == "tool_use":
             yield self._chunk("")
-        else:
+        elif self.start.type != COMPACTION:
             yield from self._write(getattr(self.start, "text", "") or getattr(self.start, "thinking", "") or "")
 
     def absorb(self, delta: Any) -> Iterator[StreamChunk]:
@@ -119,13 +124,15 @@ class _Block:
                 yield from self._write(delta.partial_json)
             case "signature_delta":
                 self.signature += delta.signature
+            case "compaction_delta":  # comes once, and whole
+                self.summary = _fields(delta)
 
     def finish(self) -> Iterator[StreamChunk]:
         """What of its text waited for a piece that never came."""
         if added := self.written.end():
             yield self._chunk(added)
 
-    def parts(self, turn: Turn, *, whole: bool) -> Iterator[Text | Thinking | ToolCall]:
+    def parts(self, turn: Turn, *, whole: bool) -> Iterator[Text | Thinking | ToolCall | Compaction]:
         """None of a block of the vendor's own tools: none is declared, so none is ours to answer."""
         text = self.written.text
         match self.start.type:
@@ -138,6 +145,10 @@ class _Block:
             case "tool_use":
                 value = clean_all(parse_input(text)) if whole else None
                 yield ToolCall(id=self.call_id, name=self.start.name, input=value, raw=text, vendor_id=self.start.id)
+            case "compaction" if whole and self.summary.get("content"):
+                block = {"type": COMPACTION} | _fields(self.start) | self.summary
+                block |= {"signature": self.signature} if self.signature else {}
+                yield Compaction(opaque=self._opaque(turn, json.dumps(block, ensure_ascii=False)))
 
     def _write(self, piece: str) -> Iterator[StreamChunk]:
         if added := self.written.add(piece):
@@ -153,6 +164,12 @@ class _Block:
         return StreamChunk(type=ChunkType.MESSAGE if self.start.type == "text" else ChunkType.THINKING, content=piece)
 
 
+def _fields(sent: Any) -> dict[str, Any]:
+    """What a block or delta holds besides its type, just as it came."""
+    fields: dict[str, Any] = sent.model_dump(mode="json", exclude_unset=True, exclude={"type"})
+    return fields
+
+
 def _counts(usage: Any) -> dict[str, int]:
     """The counts this event carries; later events overwrite earlier ones, absent counts keep theirs."""
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -161,6 +178,12 @@ def _counts(usage: Any) -> dict[str, int]:
     if details is not None:
         counts["thinking_tokens"] = details.thinking_tokens
     return counts
+
+
+def _compacting(usage: Any) -> Usage:
+    """What compactions cost: they are no part of the other counts."""
+    spent = (step for step in getattr(usage, "iterations", None) or () if getattr(step, "type", None) == COMPACTION)
+    return sum((_usage(_counts(step)) for step in spent), Usage())
 
 
 def _usage(counts: dict[str, int]) -> Usage:
@@ -191,7 +214,8 @@ class AnthropicMessagesClient:
         first_s = settings.model.first_event_s or FIRST_EVENT_S
         request = build_request(transcript, tools, settings)
         try:
-            events = await in_time(self.client.messages.create(**request), vendor, first_s)
+            messages = self.client.beta.messages if "betas" in request else self.client.messages
+            events = await in_time(messages.create(**request), vendor, first_s)
             begun = True
             async with events:
                 with reading(vendor):

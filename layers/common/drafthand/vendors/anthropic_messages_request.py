@@ -5,25 +5,34 @@ Rules of this vendor that shape the code:
 2. Every tool_use needs its tool_result at the head of the very next message.
 3. Empty or blank text blocks are refused.
 4. A tool's input streams only with `eager_input_streaming`; without it each value arrives whole.
+5. Its own compaction is a beta: without the header neither the option nor the block that it made is taken. The block
+   goes back verbatim; what stood before it is ignored.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drafthand.model import ModelSpec, TurnSettings
 from drafthand.tools import ToolSpec
-from drafthand.transcript import Image, ImageRef, Message, Text, Thinking, ToolCall, ToolResult
+from drafthand.transcript import Compaction, Image, ImageRef, Message, Text, Thinking, ToolCall, ToolResult
 from drafthand.vendors.hygiene import tool_name
 from drafthand.vendors.pairing import answered
 
 CACHE = {"type": "ephemeral"}
+COMPACTION = "compaction"
+"""Type of the block that a vendor's compaction is, and kind of its opaque data."""
+BETAS = ["compact-2026-01-12", "context-management-2025-06-27"]
+LEAST_TRIGGER = 50_000
+"""Tokens; the vendor takes no lower trigger (its documentation of compaction, February 2026)."""
 
 
 def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings) -> dict[str, Any]:
-    """The body of POST /v1/messages. Cache breakpoints: the system prompt (tools lie before it) and the last block."""
+    """The body of POST /v1/messages. Cache breakpoints: the system prompt (tools lie before it) and the last block.
+    Where the vendor is to compact, also `betas`, which the SDK sends as a header."""
     messages = _merge_roles(_message(message, settings) for message in answered(transcript))
     if messages:
         messages[-1]["content"][-1] |= {"cache_control": CACHE}
@@ -32,6 +41,10 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
         knobs["thinking"] = {"type": "adaptive", "display": "summarized"}
     if settings.model.effort is not None:
         knobs["output_config"] = {"effort": settings.model.effort}
+    if settings.model.compaction == "vendor":
+        trigger = {"type": "input_tokens", "value": max(LEAST_TRIGGER, settings.model.room)}
+        knobs["context_management"] = {"edits": [{"type": "compact_20260112", "trigger": trigger}]}
+        knobs["betas"] = BETAS
     return knobs | {
         "model": settings.model.wire_name,
         "max_tokens": settings.max_output,
@@ -72,6 +85,8 @@ def _block(part: Any, settings: TurnSettings) -> dict[str, Any] | None:
             return {"type": "tool_result", "tool_use_id": part.call_id, "is_error": not part.ok, "content": content}
         case Image(image=image):
             return _picture(image, settings)
+        case Compaction(opaque=opaque):
+            return json.loads(opaque.data) if settings.model.reads(part) else None
     raise TypeError(f"no Anthropic block for {part!r}")
 
 

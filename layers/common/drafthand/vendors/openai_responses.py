@@ -23,11 +23,11 @@ from drafthand.errors import VendorError
 from drafthand.ids import new_id
 from drafthand.model import TurnSettings
 from drafthand.tools import ToolSpec
-from drafthand.transcript import Message, Opaque, Text, Thinking, ToolCall, Turn, parse_input
+from drafthand.transcript import Compaction, Message, Opaque, Text, Thinking, ToolCall, Turn, parse_input
 from drafthand.vendors.access import Access
 from drafthand.vendors.deadlines import FIRST_EVENT_S, deadlines, in_time
 from drafthand.vendors.hygiene import Written, clean, clean_all, count
-from drafthand.vendors.openai_responses_request import PHASE, REASONING, build_request
+from drafthand.vendors.openai_responses_request import COMPACTION, PHASE, REASONING, build_request
 from drafthand.vendors.refusals import STATUSES, broken, code_of, refusal, retry_after_s, told_s, unreachable
 from drafthand.vendors.wire import reading
 
@@ -155,7 +155,7 @@ class _Item:
             yield self._chunk(text.removeprefix(self.text))
         self.written.text = text
 
-    def parts(self, turn: Turn) -> Iterator[Text | Thinking | ToolCall]:
+    def parts(self, turn: Turn) -> Iterator[Text | Thinking | ToolCall | Compaction]:
         match self.kind:
             case "message" if self.text:
                 phase = getattr(self.item, "phase", None)
@@ -168,6 +168,9 @@ class _Item:
                 name, vendor_id = (getattr(self.item, field, None) for field in ("name", "call_id"))
                 value = clean_all(parse_input(self.text)) if self.whole else None
                 yield ToolCall(id=self.call_id, name=name or "", input=value, raw=self.text, vendor_id=vendor_id)
+            case "compaction" if self.whole and getattr(self.item, "encrypted_content", None):
+                item = {"type": COMPACTION, "id": self.item.id, "encrypted_content": self.item.encrypted_content}
+                yield Compaction(opaque=_opaque(turn, COMPACTION, json.dumps(item)))
 
     def _reasoning(self, turn: Turn) -> Opaque | None:
         """The item as it must come back; None where it can't."""

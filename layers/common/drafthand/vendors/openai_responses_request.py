@@ -7,7 +7,9 @@ Rules of this vendor that shape the code:
 3. Functions are strict unless they say otherwise; our schemas have optional fields.
 4. Every call needs exactly one output. A call's id has at most 64 characters: ours have 29.
 5. An assistant message keeps its phase (commentary or final answer); dropping it makes the model's answers worse.
-6. Prefixes are cached without marks; `prompt_cache_key` sends requests of one system prompt to the same cache.
+6. Its own compaction is an item of the answer; it goes back verbatim, and the vendor reads it in place of what stood
+   before it.
+7. Prefixes are cached without marks; `prompt_cache_key` sends requests of one system prompt to the same cache.
 """
 
 from __future__ import annotations
@@ -20,31 +22,37 @@ from typing import Any
 
 from drafthand.model import ModelSpec, TurnSettings
 from drafthand.tools import ToolSpec
-from drafthand.transcript import Image, ImageRef, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from drafthand.transcript import Compaction, Image, ImageRef, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from drafthand.vendors.hygiene import tool_name
 from drafthand.vendors.pairing import answered
 
 REASONING = "reasoning"
 """Kind of the opaque data that is a reasoning item."""
+COMPACTION = "compaction"
+"""Type of the item that a vendor's compaction is, and kind of its opaque data."""
 PHASE = "phase"
 """Kind of the opaque data that is a message's phase."""
 
 
 def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings) -> dict[str, Any]:
     """The body of POST /v1/responses."""
-    return _reasoning(settings.model) | {
-        "model": settings.model.wire_name,
-        "instructions": settings.system,
-        "input": [item for message in answered(transcript) for item in _items(message, settings)],
-        "tools": [_tool(tool) for tool in tools],
-        "tool_choice": "auto" if settings.calls else "none",
-        "parallel_tool_calls": False,
-        "max_output_tokens": settings.max_output,
-        "store": False,
-        "prompt_cache_key": cache_key(settings.system),
-        "stream": True,
-        "stream_options": {"include_obfuscation": False},
-    }
+    return (
+        _reasoning(settings.model)
+        | _compaction(settings.model)
+        | {
+            "model": settings.model.wire_name,
+            "instructions": settings.system,
+            "input": [item for message in answered(transcript) for item in _items(message, settings)],
+            "tools": [_tool(tool) for tool in tools],
+            "tool_choice": "auto" if settings.calls else "none",
+            "parallel_tool_calls": False,
+            "max_output_tokens": settings.max_output,
+            "store": False,
+            "prompt_cache_key": cache_key(settings.system),
+            "stream": True,
+            "stream_options": {"include_obfuscation": False},
+        }
+    )
 
 
 def _reasoning(model: ModelSpec) -> dict[str, Any]:
@@ -53,6 +61,13 @@ def _reasoning(model: ModelSpec) -> dict[str, Any]:
         return {}
     effort = {"effort": model.effort} if model.effort else {}
     return {"reasoning": {"summary": "auto"} | effort, "include": ["reasoning.encrypted_content"]}
+
+
+def _compaction(model: ModelSpec) -> dict[str, Any]:
+    """What asks the vendor to shorten a conversation that outgrows its room."""
+    if model.compaction == "local":
+        return {}
+    return {"context_management": [{"type": COMPACTION, "compact_threshold": model.room}]}
 
 
 def cache_key(system: str) -> str:
@@ -120,6 +135,8 @@ def _written(message: Message, model: ModelSpec) -> Iterator[dict[str, Any]]:
                 continue
             case Thinking():
                 continue
+            case Compaction(opaque=opaque) if model.reads(part):
+                yield json.loads(opaque.data)
             case Text(text=text) if text.strip():
                 yield from reasoning
                 yield {"role": "assistant", "content": text} | _phase(part, model)
