@@ -24,10 +24,13 @@ def test_the_arriving_result_wakes_a_run_that_nobody_works_on(desk: Bench) -> No
             woken.put((owner, run_id))
 
     async def suspended() -> Run:
-        """A run that was handed over while its host was busy."""
+        """A run whose process was stopped while its host was busy."""
         request = StartRun(message="Do the job", model="rehearsal", host_id=desk.host_id)
-        work = await start_run(desk.services, desk.owner, request, 1.0)
-        await work.task
+        work = await start_run(desk.services, desk.owner, request)
+        async for _, chunk in work.log.live():
+            if chunk.metadata.get("state") == "working":
+                work.task.cancel()
+        await asyncio.wait({work.task})
         return work.run
 
     with pytest.MonkeyPatch.context() as patch:
