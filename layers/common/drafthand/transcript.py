@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from drafthand.chunks import Usage
 
+WHOLE = ("end", "tool_calls")
+"""How a turn stops that the model itself has ended."""
+
 
 class _Word(BaseModel):
     model_config = ConfigDict(frozen=True)
@@ -98,6 +101,8 @@ class Turn:
     stop: str | None = None
     """end, tool_calls, max_tokens, refusal, context_full or paused; else the vendor's own word."""
     usage: Usage = field(default_factory=Usage)
+    empty: bool = True
+    """Nothing has come, not even what is not kept."""
 
     @property
     def text(self) -> str:
@@ -110,14 +115,14 @@ class Turn:
     def clear(self) -> None:
         """Forget what has come: the whole answer comes again. Tokens that were used stay counted."""
         self.parts.clear()
-        self.stop = None
+        self.stop, self.empty = None, True
 
     def close(self, stop: str | None, usage: Usage) -> None:
-        """The stream has ended as its vendor ends streams. A call that the output limit cut off loses its input: what
-        is left of it may be valid JSON by chance and must never run."""
+        """The stream has ended as its vendor ends streams. Where the model did not end its turn itself, no call has an
+        input: what came of one may be valid JSON by chance, or the beginning of more, and must never run."""
         self.stop, self.usage = stop, self.usage + usage
-        if stop == "max_tokens" and self.parts and isinstance(self.parts[-1], ToolCall):
-            self.parts[-1] = self.parts[-1].model_copy(update={"input": None})
+        if stop not in WHOLE:
+            self.parts = [p.model_copy(update={"input": None}) if isinstance(p, ToolCall) else p for p in self.parts]
 
     def message(self) -> Message:
         return Message(role="assistant", parts=tuple(self.parts), model=self.model)
@@ -127,6 +132,15 @@ def parse_input(raw: str) -> dict[str, Any] | None:
     """A tool call's JSON text as an object; empty text means no arguments; None for anything that is not an object."""
     try:
         value = json.loads(raw) if raw.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and is_json(value) else None
+
+
+def is_json(value: Any) -> bool:
+    """Whether JSON can say it: Python reads and writes NaN and infinities, nobody else does."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
