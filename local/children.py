@@ -5,7 +5,9 @@ import contextlib
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 STOP_WITHIN_S = 10.0
@@ -23,14 +25,28 @@ def free_port() -> int:
         return port
 
 
-async def start(module: str, *arguments: str, log: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
-    """`python -m module arguments`, its output appended to `log`, its environment ours and `env`; it ends with us.
+@dataclass(frozen=True)
+class Child:
+    """`port` is where it will accept connections, where it does."""
 
-    In a process group of its own: Ctrl+C reaches us alone, and we end our children in the right order.
+    module: str
+    log: Path
+    process: asyncio.subprocess.Process
+    port: int | None = None
+
+
+@contextlib.asynccontextmanager
+async def child(
+    module: str, *arguments: str, log: Path, port: int | None = None, env: Mapping[str, str] | None = None
+) -> AsyncIterator[Child]:
+    """`python -m module arguments` while the block runs, its output appended to `log`, its environment ours and `env`.
+
+    It ends with us, even when we are killed. It is in a process group of its own: Ctrl+C reaches us alone, and we end
+    our children in the right order.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "local.tied",
@@ -39,9 +55,13 @@ async def start(module: str, *arguments: str, log: Path, env: Mapping[str, str])
             stdin=asyncio.subprocess.PIPE,
             stdout=output,
             stderr=output,
-            env=os.environ | env,
+            env=os.environ | (env or {}),
             start_new_session=True,
         )
+    try:
+        yield Child(module, log, process, port)
+    finally:
+        await stop(process)
 
 
 async def stop(process: asyncio.subprocess.Process) -> None:
@@ -56,38 +76,21 @@ async def stop(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-@contextlib.asynccontextmanager
-async def server(
-    module: str, port: int, *arguments: str, log: Path, env: Mapping[str, str]
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A server process that accepts connections on `port` while the block runs.
+async def ready(child: Child) -> None:
+    """Return when it accepts connections.
 
     Raises:
         ChildFailed: it ended, or accepted nothing within READY_WITHIN_S.
     """
-    process = await start(module, *arguments, log=log, env=env)
-    try:
-        await asyncio.wait_for(accepts(port, lambda: _ended(process, module, log)), READY_WITHIN_S)
-        yield process
-    except TimeoutError as error:
-        raise ChildFailed(f"{module} did not start within {READY_WITHIN_S:.0f} s; see {log}") from error
-    finally:
-        await stop(process)
-
-
-def _ended(process: asyncio.subprocess.Process, module: str, log: Path) -> str | None:
-    return None if process.returncode is None else f"{module} ended with code {process.returncode}; see {log}"
-
-
-async def accepts(port: int, failure: Callable[[], str | None]) -> None:
-    """Return when something accepts connections on `port`. Raises ChildFailed as soon as `failure` gives a reason."""
-    while True:
-        if reason := failure():
-            raise ChildFailed(reason)
+    until = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < until:
+        if child.process.returncode is not None:
+            raise ChildFailed(f"{child.module} ended with code {child.process.returncode}; see {child.log}")
         try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            _, writer = await asyncio.open_connection("127.0.0.1", child.port)
         except ConnectionRefusedError:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.02)
         else:
             writer.close()
             return
+    raise ChildFailed(f"{child.module} did not start within {READY_WITHIN_S:.0f} s; see {child.log}")

@@ -1,6 +1,7 @@
 """`drafthand replay`: a recorded stream in, one JSON document out."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,39 @@ def test_a_recording_that_breaks_off_is_an_error_without_calls(tmp_path: Path) -
     document = json.loads(out)
     assert code == 1
     assert (document["tool_calls"], document["error"]["code"]) == ([], "broken_stream")
+
+
+def test_the_last_of_the_chunks_is_the_error(tmp_path: Path) -> None:
+    path = tmp_path / "recording"
+    path.write_text(stream(EVENTS[:4]))
+
+    code, out = told(path, "--chunks")
+
+    last = json.loads(out.splitlines()[-1])
+    assert (code, last["type"], last["metadata"]["code"]) == (1, "Error", "broken_stream")
+
+
+def test_an_odd_document_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "recording"
+    path.write_text(json.dumps({"body": 5}))
+    command = [sys.executable, "-m", "clients.cli.main", "replay", "anthropic_messages", str(path)]
+
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("can't be replayed: its body is not a text")
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_printed_is_utf_8_whatever_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "recording"
+    path.write_text(stream(), encoding="utf-8")
+    command = [sys.executable, "-m", "clients.cli.main", "replay", "anthropic_messages", str(path)]
+
+    ascii_only = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, env=ascii_only)
+
+    assert json.loads(done.stdout.decode())["text"] == "Grüße 😀"
 
 
 def test_chunks_are_printed_as_json_lines(tmp_path: Path) -> None:

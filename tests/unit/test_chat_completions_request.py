@@ -12,8 +12,8 @@ from drafthand.transcript import Image, ImageRef, Message, Opaque, Text, Thinkin
 from drafthand.vendors.access import Access
 from drafthand.vendors.chat_completions import ChatCompletionsClient
 from drafthand.vendors.chat_completions_pieces import DETAILS
-from drafthand.vendors.chat_completions_request import BRIDGE, GO_ON, NO_OUTPUT, build_request, nine
-from drafthand.vendors.pairing import NO_RESULT
+from drafthand.vendors.chat_completions_request import BRIDGE, NO_OUTPUT, build_request, nine
+from drafthand.vendors.pairing import GO_ON, NO_RESULT
 from hypothesis import given
 from hypothesis import strategies as st
 

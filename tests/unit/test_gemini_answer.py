@@ -236,7 +236,7 @@ async def test_lone_surrogates_are_replaced_where_they_come_in() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["data: 5", 'data: {"error": "x"}', 'data: {"error": {}}', ": keepalive", "data: {", "data: [1]", '{"a":', ""],
+    ["data: 5", 'data: {"error": {}}', ": keepalive", "data: {", "data: [1]", '{"a":', ""],
 )
 async def test_what_cannot_be_read_is_a_broken_stream(body: str) -> None:
     replayed = await played(f"{body}\r\n\r\n")

@@ -2,15 +2,18 @@
 
 import io
 import random
+import re
+import struct
+import zlib
 from typing import Any
 
 import pytest
-from drafthand.images import fit, fitting_size, patches
+from drafthand.images import UnreadablePicture, fit, fitting_size, patches, readable
 from drafthand.model import ImageCeiling, Picture
 from drafthand.vendors.models import models
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 
 WIDE = ImageCeiling(edge_px=2000, patches=None, patch_px=28, max_bytes=3_750_000)
 SIDES = st.integers(1, 400)
@@ -43,6 +46,16 @@ def saved(image: Image.Image, form: str = "PNG", **options: Any) -> bytes:
     out = io.BytesIO()
     image.save(out, form, **options)
     return out.getvalue()
+
+
+def claiming(width: int, height: int) -> bytes:
+    """A PNG of a few bytes that says it is this large."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
 
 
 def opened(picture: Picture) -> Image.Image:
@@ -144,6 +157,69 @@ def test_no_picture_for_claude_has_a_side_that_many_pictures_in_a_request_would_
     assert max(spec.image_edge_px for spec in claudes) <= 2000
 
 
-def test_what_is_no_picture_is_an_error() -> None:
-    with pytest.raises(OSError, match="cannot identify"):
-        fit(b"no picture", WIDE)
+@pytest.mark.parametrize("orientation", range(2, 9))
+@pytest.mark.parametrize("form", ["PNG", "JPEG"])
+def test_a_square_that_is_turned_or_mirrored_is_put_upright_too(form: str, orientation: int) -> None:
+    corner = Image.new("RGB", (200, 200), "white")
+    corner.paste("black", (0, 0, 100, 50))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = saved(corner, form, exif=exif)
+
+    seen = opened(fit(data, WIDE))
+
+    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+    places = [(25, 25), (75, 25), (175, 25), (25, 75), (175, 75), (25, 175), (75, 175), (175, 175)]
+    dark = [place for place in places if sum(seen.convert("RGB").getpixel(place)) < 300]  # type: ignore[arg-type]
+    assert dark == [place for place in places if sum(upright.getpixel(place)) < 300]  # type: ignore[arg-type]
+    assert seen.getexif().get(0x0112) is None
+
+
+@pytest.mark.parametrize("side", [100, 3000])
+def test_a_jpeg_in_printers_colours_comes_in_those_of_a_screen(side: int) -> None:
+    red = saved(Image.new("CMYK", (side, side), (0, 255, 255, 0)), "JPEG")
+
+    seen = opened(fit(red, WIDE))
+
+    assert (seen.mode, seen.getpixel((5, 5))) == ("RGB", (255, 0, 0))
+
+
+WHOLE = saved(noise(300, 200))
+BAD = {
+    "empty": (b"", "no picture"),
+    "text": (b"no picture", "no picture"),
+    "svg": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no picture"),
+    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n", "no picture"),
+    "only a head": (WHOLE[:33], "no picture"),
+    "half a PNG": (WHOLE[: len(WHOLE) // 2], "not whole"),
+    "half a JPEG": (saved(noise(300, 200), "JPEG")[:9000], "not whole"),
+    "half a WebP": (saved(noise(300, 200), "WEBP")[:9000], "no picture|not whole"),
+    "half a TIFF": (saved(noise(300, 200), "TIFF")[:9000], "no picture|not whole"),
+    "a flipped byte": (WHOLE[:5000] + bytes([WHOLE[5000] ^ 255]) + WHOLE[5001:], "broken"),
+    "a bomb": (claiming(100_000, 100_000), "more than 50,000,000 pixels"),
+    "somewhat too large": (claiming(10_000, 5_001), "50,010,000 pixels, more than 50,000,000"),
+}
+
+
+@pytest.mark.parametrize(("data", "reason"), BAD.values(), ids=BAD.keys())
+def test_what_can_not_be_shown_has_a_reason_and_one_kind_of_error(data: bytes, reason: str) -> None:
+    told = readable(data)
+
+    assert re.search(reason, str(told))
+    with pytest.raises(UnreadablePicture, match=re.escape(str(told))):
+        fit(data, WIDE)
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
+def test_a_whole_picture_is_readable(form: str) -> None:
+    assert readable(saved(noise(30, 20), form)) is None
+
+
+@given(st.binary(max_size=40), st.integers(0, len(WHOLE)))
+@settings(max_examples=60)
+def test_any_damage_is_a_reason_or_none_and_never_another_error(patch: bytes, at: int) -> None:
+    damaged = WHOLE[:at] + patch + WHOLE[at + len(patch) :]
+
+    told = readable(damaged)
+
+    assert told is None or told.startswith("it ")

@@ -91,7 +91,7 @@ async def test_of_two_calls_open_at_the_cut_neither_has_input() -> None:
 
 
 async def test_an_unknown_reason_of_an_incomplete_answer_is_kept_in_the_vendors_words() -> None:
-    assert (await play(cut("max_messages"))).turn.stop == "max_messages"
+    assert (await play(done(MESSAGE, content=[text("x")]), cut("max_messages"))).turn.stop == "max_messages"
 
 
 async def test_a_refusal_is_prose_and_the_stop_says_so() -> None:
@@ -196,8 +196,8 @@ async def test_whatever_text_comes_can_be_encoded_and_what_is_shown_is_what_is_k
 
 
 async def test_usage_without_details_or_none_at_all_is_counted_as_far_as_it_goes() -> None:
-    bare = await play(ended(usage={"input_tokens": 7, "output_tokens": 3}))
-    missing = await play(ended(usage=None))
+    bare = await play(done(MESSAGE, content=[text("x")]), ended(usage={"input_tokens": 7, "output_tokens": 3}))
+    missing = await play(done(MESSAGE, content=[text("x")]), ended(usage=None))
 
     assert (bare.turn.usage.input_uncached, bare.turn.usage.output) == (7, 3)
     assert missing.turn.usage.input_uncached == 0

@@ -46,7 +46,8 @@ def test_what_may_pass_is_retryable_unless_it_is_hopeless() -> None:
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "Wed, 21 Oct 2020 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
         ({}, None),
     ],
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from drafthand.commands import Blob, HostResult, Report
+from drafthand.images import readable
 from drafthand.store import Store
 
 logger = logging.getLogger(__name__)
@@ -46,9 +47,15 @@ def _without_missing(store: Store, owner: str, result: HostResult) -> HostResult
         if isinstance(blob, Blob) and store.blobs.head(owner, blob.sha256) is None:
             changes[name] = "" if name == "stdout" else None
             notes.append(f"The {name} was never uploaded.")
-    images = [image for image in result.images if store.blobs.head(owner, image.sha256) is not None]
-    if len(images) < len(result.images):
-        notes.append("A picture was never uploaded.")
+    images = []
+    for image in result.images:
+        data = store.blobs.get(owner, image.sha256)
+        if data is None:
+            notes.append("A picture was never uploaded.")
+        elif reason := readable(data):  # in a request it would be refused, with every later one
+            notes.append(f"A picture can't be shown: {reason}.")
+        else:
+            images.append(image)
     return result.model_copy(update=changes | {"images": images, "notes": notes})
 
 

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import json
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from drafthand.chunks import StreamChunk
+from drafthand.chunks import ChunkType, StreamChunk
 from drafthand.errors import VendorError
 from drafthand.model import ModelSpec, TurnSettings
 from drafthand.transcript import Message, Text, Thinking, Turn
 from drafthand.vendors import DIALECTS, client_of
 from drafthand.vendors.access import Access
+from drafthand.vendors.hygiene import clean
 
 ASKED = (Message(role="user", parts=(Text(text="replayed"),)),)
 
@@ -39,9 +42,12 @@ async def replay(dialect: str, body: bytes, status: int = 200, model: str = "rep
 
     The last event may lack its blank line: recordings lose it, and some servers never send it.
     """
-    content = body.rstrip(b"\r\n") + b"\n\n"
+
+    async def content() -> AsyncIterator[bytes]:
+        yield body.rstrip(b"\r\n") + b"\n\n"
+
     headers = {"content-type": "text/event-stream" if status == 200 else "application/json"}
-    transport = httpx2.MockTransport(lambda request: httpx2.Response(status, headers=headers, content=content))
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(status, headers=headers, content=content()))
     spec = ModelSpec(id=model, label=model, vendor="replayed", dialect=dialect)
     turn, chunks = Turn(vendor=spec.vendor, model=spec.id), []
     async with httpx2.AsyncClient(transport=transport) as http_client:
@@ -73,15 +79,34 @@ def summary(replayed: Replayed) -> dict[str, Any]:
 
 
 def read(path: Path) -> tuple[bytes, int, str]:
-    """(body, status, model) of a recording."""
+    """(body, status, model) of a recording.
+
+    Raises:
+        ValueError: it is a JSON document, but not of this shape.
+    """
     data = path.read_bytes()
     try:
         record = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return data, 200, "replayed"
-    if isinstance(record, dict) and isinstance(record.get("body"), str):
-        return record["body"].encode(), record.get("status", 200), record.get("model") or "replayed"
-    return data, 200, "replayed"
+    if not isinstance(record, dict) or "body" not in record:
+        return data, 200, "replayed"
+    body, status, model = record["body"], record.get("status") or 200, record.get("model") or "replayed"
+    if not isinstance(body, str):
+        raise ValueError("its body is not a text")
+    if not isinstance(status, int) or not 100 <= status <= 599:
+        raise ValueError(f"its status is not an HTTP status: {status!r}")
+    if not isinstance(model, str):
+        raise ValueError(f"its model is not a text: {model!r}")
+    return clean(body).encode(), status, model
+
+
+def _told(error: VendorError | None) -> list[StreamChunk]:
+    """The chunk that a run ends with where the model failed."""
+    if error is None:
+        return []
+    facts = {"code": error.code, "retryable": error.retryable}
+    return [StreamChunk(type=ChunkType.ERROR, content=str(error), metadata=facts)]
 
 
 def main() -> int:
@@ -94,9 +119,13 @@ def main() -> int:
         body, status, model = read(arguments.file)
     except OSError as error:
         parser.error(f"{arguments.file} can't be read: {error.strerror}")
+    except ValueError as error:
+        parser.error(f"{arguments.file} can't be replayed: {error}")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     replayed = asyncio.run(replay(arguments.dialect, body, status, model))
     if arguments.chunks:
-        for chunk in replayed.chunks:
+        for chunk in [*replayed.chunks, *_told(replayed.error)]:
             print(chunk.model_dump_json())
     else:
         print(json.dumps(summary(replayed), ensure_ascii=False, indent=2))

@@ -12,19 +12,30 @@ from drafthand.settings import Settings
 from drafthand.store import Store, open_store
 from drafthand.store.waker import LambdaWaker, UrlWaker, Waker
 from drafthand.vendors import client_of
-from drafthand.vendors.access import Access
+from drafthand.vendors.access import Access, forget_environment, is_url
 from drafthand.vendors.models import models
 
 REHEARSAL_PATHS = {"openai_responses": "/v1", "chat_completions": "/v1"}
 """What these SDKs expect at the end of a base URL."""
 
 
+class BadSetting(ValueError):
+    """A variable of the environment can't be used; the message names it and says what to do."""
+
+
 @dataclass
 class Services:
+    """Raises BadSetting where it is made of settings that can't be."""
+
     settings: Settings
     store: Store
     waker: Waker | None = None
     _clients: dict[str, ModelClient] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        url = self.settings.chat_base_url
+        if url is not None and not is_url(url):
+            raise BadSetting(f"CHAT_BASE_URL is {url!r}; write an http or https URL, like http://127.0.0.1:8000/v1.")
 
     def access(self, model: ModelSpec) -> Access | None:
         """How to reach the model's vendor; None where nothing is configured for it."""
@@ -66,6 +77,7 @@ class Services:
         if access is None:
             raise LookupError(f"no access to {model.id} is configured")
         if model.id not in self._clients:
+            forget_environment()
             self._clients[model.id] = client_of(model.dialect, access)
         return self._clients[model.id]
 

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from drafthand.chunks import Usage
 
 NOTHING = Usage()
+WHOLE = ("end", "tool_calls")
+"""How a turn stops that the model itself has ended."""
 
 
 class _Word(BaseModel):
@@ -143,6 +145,8 @@ class Turn:
     usage: Usage = field(default_factory=Usage)
     context_tokens: int = 0
     """What request and answer were together, as the vendor counted them."""
+    empty: bool = True
+    """Nothing has come, not even what is not kept."""
 
     @property
     def text(self) -> str:
@@ -155,14 +159,15 @@ class Turn:
     def clear(self) -> None:
         """Forget what has come: the whole answer comes again. Tokens that were used stay counted."""
         self.parts.clear()
-        self.stop = None
+        self.stop, self.empty = None, True
 
     def close(self, stop: str | None, usage: Usage, besides: Usage = NOTHING) -> None:
-        """The stream has ended as its vendor ends streams. A call that the output limit cut off loses its input: what
-        is left of it may be valid JSON by chance and must never run. `besides`: paid, but no part of the context."""
+        """The stream has ended as its vendor ends streams. Where the model did not end its turn itself, no call has an
+        input: what came of one may be valid JSON by chance, or the beginning of more, and must never run. `besides`:
+        paid, but no part of the context."""
         self.stop, self.usage, self.context_tokens = stop, self.usage + usage + besides, usage.total
-        if stop == "max_tokens" and self.parts and isinstance(self.parts[-1], ToolCall):
-            self.parts[-1] = self.parts[-1].model_copy(update={"input": None})
+        if stop not in WHOLE:
+            self.parts = [p.model_copy(update={"input": None}) if isinstance(p, ToolCall) else p for p in self.parts]
 
     def message(self) -> Message:
         return Message(role="assistant", parts=tuple(self.parts), model=self.model, stop=self.stop)
@@ -172,6 +177,15 @@ def parse_input(raw: str) -> dict[str, Any] | None:
     """A tool call's JSON text as an object; empty text means no arguments; None for anything that is not an object."""
     try:
         value = json.loads(raw) if raw.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and is_json(value) else None
+
+
+def is_json(value: Any) -> bool:
+    """Whether JSON can say it: Python reads and writes NaN and infinities, nobody else does."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True

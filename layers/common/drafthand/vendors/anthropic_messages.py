@@ -26,9 +26,9 @@ from drafthand.transcript import Compaction, Message, Opaque, Text, Thinking, To
 from drafthand.vendors.access import Access
 from drafthand.vendors.anthropic_messages_request import COMPACTION, build_request
 from drafthand.vendors.deadlines import FIRST_EVENT_S, deadlines, in_time
-from drafthand.vendors.hygiene import Written, clean, clean_all
-from drafthand.vendors.refusals import broken, code_of, refusal, retry_after_s, unreachable
-from drafthand.vendors.wire import reading
+from drafthand.vendors.hygiene import Written, clean_all, count
+from drafthand.vendors.refusals import broken, code_of, refusal, retry_after_s, told, unreachable
+from drafthand.vendors.wire import reading, streamed, unmarked
 
 STOPS = {
     "end_turn": "end",
@@ -76,11 +76,13 @@ class _Answer:
             case "message_start":
                 self.counts |= _counts(event.message.usage)
             case "content_block_start":
+                if (left := self.open.pop(event.index, None)) is not None and left.written.text:
+                    yield from self._keep(left, whole=False)
                 self.open[event.index] = block = _Block(event.content_block)
                 yield from block.opening()
             case "content_block_delta":
                 yield from self.open[event.index].absorb(event.delta)
-            case "content_block_stop":
+            case "content_block_stop" if event.index in self.open:
                 yield from self._keep(self.open.pop(event.index), whole=True)
             case "message_delta":
                 self.counts |= _counts(event.usage)
@@ -95,6 +97,7 @@ class _Answer:
 
     def _keep(self, block: _Block, *, whole: bool) -> Iterator[StreamChunk]:
         yield from block.finish()
+        self.turn.empty = False
         self.turn.parts += block.parts(self.turn, whole=whole)
 
 
@@ -128,7 +131,9 @@ class _Block:
                 self.summary = _fields(delta)
 
     def finish(self) -> Iterator[StreamChunk]:
-        """What of its text waited for a piece that never came."""
+        """What of its text waited for a piece that never came, and an input that came whole with the block."""
+        if self.start.type == "tool_use" and not self.written.text and self.start.input:
+            yield from self._write(json.dumps(self.start.input, ensure_ascii=False))
         if added := self.written.end():
             yield self._chunk(added)
 
@@ -144,7 +149,9 @@ class _Block:
                 yield Thinking(text="", opaque=self._opaque(turn, self.start.data))
             case "tool_use":
                 value = clean_all(parse_input(text)) if whole else None
-                yield ToolCall(id=self.call_id, name=self.start.name, input=value, raw=text, vendor_id=self.start.id)
+                yield ToolCall(
+                    id=self.call_id, name=self.start.name or "", input=value, raw=text, vendor_id=self.start.id
+                )
             case "compaction" if whole and self.summary.get("content"):
                 block = {"type": COMPACTION} | _fields(self.start) | self.summary
                 block |= {"signature": self.signature} if self.signature else {}
@@ -159,7 +166,7 @@ class _Block:
 
     def _chunk(self, piece: str) -> StreamChunk:
         if self.start.type == "tool_use":
-            facts = {"call_id": self.call_id, "tool": self.start.name}
+            facts = {"call_id": self.call_id, "tool": self.start.name or ""}
             return StreamChunk(type=ChunkType.TOOL_INPUT_DELTA, content=piece, metadata=facts)
         return StreamChunk(type=ChunkType.MESSAGE if self.start.type == "text" else ChunkType.THINKING, content=piece)
 
@@ -173,10 +180,9 @@ def _fields(sent: Any) -> dict[str, Any]:
 def _counts(usage: Any) -> dict[str, int]:
     """The counts this event carries; later events overwrite earlier ones, absent counts keep theirs."""
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    counts = {name: value for name in names if (value := getattr(usage, name, None)) is not None}
-    details = getattr(usage, "output_tokens_details", None)
-    if details is not None:
-        counts["thinking_tokens"] = details.thinking_tokens
+    counts = {name: count(usage, name) for name in names if getattr(usage, name, None) is not None}
+    if thinking := count(usage, "output_tokens_details", "thinking_tokens"):
+        counts["thinking_tokens"] = thinking
     return counts
 
 
@@ -188,12 +194,13 @@ def _compacting(usage: Any) -> Usage:
 
 def _usage(counts: dict[str, int]) -> Usage:
     """Anthropic's input_tokens exclude the cache; its output_tokens include the thinking."""
-    thinking = counts.get("thinking_tokens", 0)
+    output = counts.get("output_tokens", 0)
+    thinking = min(output, counts.get("thinking_tokens", 0))
     return Usage(
         input_uncached=counts.get("input_tokens", 0),
         cache_read=counts.get("cache_read_input_tokens", 0),
         cache_write=counts.get("cache_creation_input_tokens", 0),
-        output=counts.get("output_tokens", 0) - thinking,
+        output=output - thinking,
         reasoning=thinking,
     )
 
@@ -204,7 +211,10 @@ def _usage(counts: dict[str, int]) -> Usage:
 class AnthropicMessagesClient:
     def __init__(self, access: Access, http_client: httpx2.AsyncClient | None = None) -> None:
         self.client = anthropic.AsyncAnthropic(
-            api_key=access.api_key, base_url=access.base_url, http_client=http_client, max_retries=0
+            api_key=access.api_key,
+            base_url=access.base_url,
+            http_client=unmarked(http_client or anthropic.DefaultAsyncHttpxClient()),
+            max_retries=0,
         )
 
     async def stream(
@@ -219,6 +229,7 @@ class AnthropicMessagesClient:
             begun = True
             async with events:
                 with reading(vendor):
+                    await streamed(vendor, events.response)
                     async for chunk in normalize(deadlines(events.__aiter__(), vendor, first_s), turn):
                         yield chunk
         except anthropic.APIError as error:
@@ -246,10 +257,10 @@ def _vendor_error(vendor: str, error: anthropic.APIError, begun: bool) -> Vendor
     """Told by the error's type: in mid-stream the SDK reports HTTP status 200. `begun`: the answer had begun."""
     if isinstance(error, anthropic.APIConnectionError):
         return unreachable(vendor, error.message, begun=begun)
-    message = clean(error.message)
+    message = told(error.body or error.message) or error.message
     if not isinstance(error, anthropic.APIStatusError):
         return broken(vendor, f"The model's answer could not be read: {message}")
-    code = CODES.get(error.type or "") or code_of(error.status_code)
+    code = CODES.get(str(error.type)) or code_of(error.status_code)
     if code == "invalid_request" and TOO_LONG.search(message):
         code = "context_full"
     wait_s = retry_after_s(error.response.headers)

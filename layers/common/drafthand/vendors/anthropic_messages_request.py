@@ -2,6 +2,7 @@
 
 Rules of this vendor that shape the code:
 1. A thinking block goes back verbatim with its signature, before its turn's tool_use, only to the model that made it.
+   It can't be the last of a message, nor carry a cache breakpoint.
 2. Every tool_use needs its tool_result at the head of the very next message.
 3. Empty or blank text blocks are refused.
 4. A tool's input streams only with `eager_input_streaming`; without it each value arrives whole.
@@ -33,7 +34,7 @@ LEAST_TRIGGER = 50_000
 def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], settings: TurnSettings) -> dict[str, Any]:
     """The body of POST /v1/messages. Cache breakpoints: the system prompt (tools lie before it) and the last block.
     Where the vendor is to compact, also `betas`, which the SDK sends as a header."""
-    messages = _merge_roles(_message(message, settings) for message in answered(transcript))
+    messages = _merge_roles(_led(_message(message, settings)) for message in answered(transcript))
     if messages:
         messages[-1]["content"][-1] |= {"cache_control": CACHE}
     knobs: dict[str, Any] = {}
@@ -118,3 +119,10 @@ def _merge_roles(messages: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     for message in merged:
         message["content"].sort(key=lambda block: block["type"] != "tool_result")
     return merged
+
+
+def _led(message: dict[str, Any]) -> dict[str, Any]:
+    """The message without thinking that led to nothing, as rule 1 wants."""
+    while message["content"] and message["content"][-1]["type"] in ("thinking", "redacted_thinking"):
+        message["content"].pop()
+    return message

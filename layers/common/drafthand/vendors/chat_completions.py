@@ -5,7 +5,8 @@ Rules of these servers that shape the code (those of requests, pieces and errors
    either nothing of the turn may be used. What breaks after it does no harm.
 2. The usage comes with the last piece, behind it with empty choices, or with every piece: the last one counts.
 3. Choices may be empty, `object` may be anything, `tool_calls` may be an empty list: what is missing says nothing.
-4. The stop word tells little: there are calls behind "stop", and "tool_calls" without any.
+4. The stop word tells little: there are calls behind "stop", and "tool_calls" without any. A word that nobody knows is
+   believed where every call is a whole object and [DONE] follows.
 5. An error may come in the middle as {"error"}, as an object of its own, or as the finish_reason.
 6. Input tokens include the cache. Output tokens include the reasoning, except where the total says otherwise (xAI).
 """
@@ -13,8 +14,8 @@ Rules of these servers that shape the code (those of requests, pieces and errors
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -27,30 +28,36 @@ from drafthand.model import TurnSettings
 from drafthand.tools import ToolSpec
 from drafthand.transcript import Message, Turn
 from drafthand.vendors.access import Access
-from drafthand.vendors.chat_completions_errors import reported, sdk_error
+from drafthand.vendors.chat_completions_errors import error_in, reported, sdk_error
 from drafthand.vendors.chat_completions_pieces import Call, Details, Prose, call_piece_of, prose_of
 from drafthand.vendors.chat_completions_request import build_request
 from drafthand.vendors.deadlines import FIRST_EVENT_S, deadlines, in_time
-from drafthand.vendors.hygiene import count
+from drafthand.vendors.hygiene import count, text_of
 from drafthand.vendors.refusals import broken
-from drafthand.vendors.wire import UNREADABLE, reading
+from drafthand.vendors.wire import UNREADABLE, no_stream, reading, unmarked, unstreamed
 
 DONE = object()
 """Stands in the events for the vendor's [DONE]."""
-WHOLE = ("stop", "tool_calls", "function_call")
-"""The stop words of an answer that the model itself has ended."""
+WHOLE = ("stop", "tool_calls", "function_call", "eos", "eos_token", "stop_sequence", "end_turn", "tool_use", "end")
+"""The stop words, in small letters, of an answer that the model itself has ended."""
 STOPS = {
     "length": "max_tokens",
+    "max_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
     "content_filter": "refusal",
     "sensitive": "refusal",
+    "safety": "refusal",
+    "recitation": "refusal",
+    "refusal": "refusal",
     "model_length": "context_full",
     "model_context_window_exceeded": "context_full",
 }
-"""The others; sensitive and model_context_window_exceeded are Z.ai's, model_length is Mistral's."""
+"""The others, in small letters; sensitive and model_context_window_exceeded are Z.ai's, model_length is Mistral's."""
 FAILURES = {
     "error": "server_error",
     "network_error": "server_error",
     "abort": "server_error",
+    "cancelled": "server_error",
     "insufficient_system_resource": "server_is_overloaded",
 }
 """The stop words of an answer that the server broke off: OpenRouter, Z.ai, vLLM, DeepSeek."""
@@ -114,13 +121,22 @@ class _Answer:
         if event is DONE:
             self.done = True
             return
-        if getattr(event, "object", None) == "error":  # Mistral
-            raise reported(self.turn.vendor, event.to_dict())
-        self.usage = getattr(event, "usage", None) or self.usage
-        for choice in getattr(event, "choices", None) or ():
-            if (delta := getattr(choice, "delta", None)) is not None:
+        choices = getattr(event, "choices", None) or ()
+        if not choices and (error := error_in(_fields(event))) is not None:
+            raise reported(self.turn.vendor, error)
+        self._count(getattr(event, "usage", None))
+        for choice in choices:
+            if getattr(choice, "index", 0):
+                continue  # another answer than the one that was asked for
+            if (delta := getattr(choice, "delta", None) or _spoken(choice)) is not None:
                 yield from self._absorb_delta(delta)
+            self._count(getattr(choice, "usage", None))
             self._stop(choice)
+
+    def _count(self, usage: Any) -> None:
+        """The last usage counts; an empty one tells nothing."""
+        if any(_usage(usage).model_dump().values()):
+            self.usage = usage
 
     def _absorb_delta(self, delta: Any) -> Iterator[StreamChunk]:
         self.refused |= bool(getattr(delta, "refusal", None))
@@ -133,8 +149,11 @@ class _Answer:
                 last = Prose(kind)
                 self.items.append(last)
             yield from last.absorb(text)
-        for place, piece in enumerate(getattr(delta, "tool_calls", None) or ()):
+        calls = getattr(delta, "tool_calls", None) or ()
+        for place, piece in enumerate([calls] if isinstance(calls, dict) else calls):
             yield from self._absorb_call(piece, place)
+        if (legacy := getattr(delta, "function_call", None)) is not None:
+            yield from self._absorb_call(SimpleNamespace(function=legacy), 0)
 
     def _absorb_call(self, piece: Any, place: int) -> Iterator[StreamChunk]:
         vendor_id, name, arguments = call_piece_of(piece)
@@ -156,15 +175,16 @@ class _Answer:
         yield from pieces
 
     def _stop(self, choice: Any) -> None:
-        word = getattr(choice, "finish_reason", None)
+        word = text_of(getattr(choice, "finish_reason", None)).lower()
         if word in FAILURES:
-            told = getattr(choice, "error", None) or {"message": f"the answer ended with {word}"}
+            told = getattr(choice, "error", None) or f"the answer ended with {word}"
+            told = told if isinstance(told, dict) else {"message": told}
             raise reported(self.turn.vendor, {"type": FAILURES[word]} | told)
         self.finish = word or self.finish
 
     def close(self) -> Iterator[StreamChunk]:
         """Fill the turn. A call that was being written when the answer was cut off has no input."""
-        cut = self.finish is not None and self.finish not in WHOLE
+        cut = self.finish in STOPS
         details = self._details(cut=cut)
         for item in self.items:
             yield from item.finish()
@@ -188,20 +208,37 @@ class _Answer:
         return details
 
     def _stop_word(self) -> str:
-        if self.finish is not None and self.finish not in WHOLE:
+        calls = self.turn.tool_calls
+        known = self.finish is None or self.finish in WHOLE
+        if self.finish is not None and not known and not (self.done and all(call.input for call in calls)):
             return STOPS.get(self.finish, self.finish)
-        if self.turn.tool_calls:
+        if self.finish in STOPS:
+            return STOPS[self.finish]
+        if calls:
             return "tool_calls"
         return "refusal" if self.refused else "end"
 
 
+def _fields(event: Any) -> dict[str, Any]:
+    """What an event holds that is no piece of an answer."""
+    return (getattr(event, "model_extra", None) or {}) | {"object": getattr(event, "object", None)}
+
+
+def _spoken(choice: Any) -> Any:
+    """Some send the whole message where pieces of it should be."""
+    message = getattr(choice, "message", None)
+    return SimpleNamespace(**message) if isinstance(message, dict) else message
+
+
 def _usage(usage: Any) -> Usage:
     """Servers leave counts out, and count more from the cache than came in."""
-    prompt, completion = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
-    cached = count(usage, "prompt_tokens_details", "cached_tokens") or count(usage, "prompt_cache_hit_tokens")
+    prompt = count(usage, "prompt_tokens") or count(usage, "input_tokens")
+    completion = count(usage, "completion_tokens") or count(usage, "output_tokens")
+    places = (("prompt_tokens_details", "cached_tokens"), ("prompt_cache_hit_tokens",), ("cached_tokens",))
+    cached = next((number for place in places if (number := count(usage, *place))), 0)
     read = min(prompt, cached)
     written = min(prompt - read, count(usage, "prompt_tokens_details", "cache_write_tokens"))
-    reasoning = count(usage, "completion_tokens_details", "reasoning_tokens")
+    reasoning = count(usage, "completion_tokens_details", "reasoning_tokens") or count(usage, "reasoning_tokens")
     if count(usage, "total_tokens") != prompt + completion + reasoning:
         reasoning = min(reasoning, completion)
         completion -= reasoning
@@ -238,7 +275,10 @@ async def _events(stream: _Stream) -> AsyncIterator[Any]:
 class ChatCompletionsClient:
     def __init__(self, access: Access, http_client: httpx2.AsyncClient | None = None) -> None:
         self.client = openai.AsyncOpenAI(
-            api_key=access.api_key, base_url=access.base_url, http_client=http_client, max_retries=0
+            api_key=access.api_key,
+            base_url=access.base_url,
+            http_client=unmarked(http_client or openai.DefaultAsyncHttpxClient()),
+            max_retries=0,
         )
         if access.base_url is not None:  # the environment's OpenAI account is nobody else's business
             self.client.organization = self.client.project = None
@@ -254,16 +294,15 @@ class ChatCompletionsClient:
             begun = True
             async with response.parse(to=_Stream) as stream:
                 with reading(vendor):
-                    if "json" in response.headers.get("content-type", ""):
-                        raise _unstreamed(vendor, json.loads(await stream.response.aread()))
+                    if (body := await unstreamed(vendor, stream.response)) is not None:
+                        raise _unstreamed(vendor, body, response.headers["content-type"])
                     async for chunk in normalize(deadlines(_events(stream), vendor, first_s), turn):
                         yield chunk
         except openai.APIError as error:
             raise sdk_error(vendor, error, begun) from error
 
 
-def _unstreamed(vendor: str, body: Any) -> VendorError:
+def _unstreamed(vendor: str, body: Any, content_type: str) -> VendorError:
     """Some servers report an error with status 200."""
-    if isinstance(body, dict) and body.get("error"):
-        return reported(vendor, body["error"])
-    return VendorError(vendor, "invalid_request", "The server did not stream its answer.")
+    error = error_in(body) if isinstance(body, dict) else None
+    return no_stream(vendor, content_type) if error is None else reported(vendor, error)

@@ -1,30 +1,30 @@
 """Dialect `chat_completions`: what its servers report, as VendorError.
 
 Rules of these servers that shape the code:
-1. An error is {message, type, code, ...}, bare text, or {detail}; in mid-stream its code may be an HTTP status.
+1. An error is {message, type, code, ...}, bare text, {detail} or {errors}; in mid-stream its code may be a status.
 2. A gateway's own message says little; what its provider said stands in `metadata.raw`.
 3. No two call a prompt that is too long the same.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import openai
 
 from drafthand.errors import VendorError
-from drafthand.vendors.hygiene import clean
-from drafthand.vendors.refusals import STATUSES, code_of, refusal, retry_after_s, told_s, unreachable
+from drafthand.vendors.refusals import STATUSES, code_of, refusal, retry_after_s, status_in, told, told_s, unreachable
 
 CODES = {
     "invalid_api_key": "auth",
+    "authentication_error": "auth",
     "rate_limit_exceeded": "rate_limited",
+    "rate_limit_error": "rate_limited",
     "insufficient_quota": "rate_limited",
     "server_error": "unavailable",
     "server_is_overloaded": "overloaded",
+    "overloaded_error": "overloaded",
     "context_length_exceeded": "context_full",
     "exceed_context_size_error": "context_full",
     "content_filter": "refused",
@@ -38,8 +38,6 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """Words of OpenAI, xAI, Groq, Mistral, Gemini, OpenRouter, Together, vLLM, llama.cpp, LM Studio, Ollama, Kimi."""
-OUT_OF_MONEY = re.compile(r"insufficient_quota|insufficient (balance|credits)", re.IGNORECASE)
-SHOWN_CHARS = 600
 
 
 def sdk_error(vendor: str, error: openai.APIError, begun: bool) -> VendorError:
@@ -47,17 +45,17 @@ def sdk_error(vendor: str, error: openai.APIError, begun: bool) -> VendorError:
     if isinstance(error, openai.APIConnectionError):
         return unreachable(vendor, error.message, begun=begun)
     if isinstance(error, openai.APIStatusError):
-        told = error.body or error.message
-        return reported(vendor, told, error.status_code, retry_after_s(error.response.headers))
+        report = error.body or error.message
+        return reported(vendor, report, error.status_code, retry_after_s(error.response.headers))
     return reported(vendor, error.body or error.message)
 
 
-def reported(vendor: str, told: object, status: int | None = None, wait_s: float | None = None) -> VendorError:
+def reported(vendor: str, report: object, status: int | None = None, wait_s: float | None = None) -> VendorError:
     """What the vendor told, in whatever shape. `status`: of the response; None in mid-stream."""
-    message, words = _message(told), _words(told)
-    numbers = [int(word) for word in words if re.fullmatch(r"[45]\d\d", word)]
-    code = _code(message, words, status or next(iter(numbers), None))
-    spent = status == 402 or any(OUT_OF_MONEY.search(word) for word in (message, *words))
+    message, words = _message(report), _words(report)
+    status = status or status_in(*words)
+    code = _code(message, words, status)
+    spent = "insufficient_quota" in words
     wait_s = told_s(message) if wait_s is None else wait_s
     return refusal(vendor, code, message, status=status, retry_after_s=wait_s, hopeless=spent)
 
@@ -77,24 +75,26 @@ def _code(message: str, words: list[str], status: int | None) -> str:
     return code_of(status or 200)
 
 
-def _words(told: object) -> list[str]:
+def _words(report: object) -> list[str]:
     """The vendor's code, type and status, whichever there are."""
-    fields = (told.get(name) for name in ("code", "type", "status_code")) if isinstance(told, Mapping) else ()
+    fields = (report.get(name) for name in ("code", "type", "status_code")) if isinstance(report, Mapping) else ()
     return [str(value) for value in fields if value is not None]
 
 
-def _message(told: object) -> str:
-    if not isinstance(told, Mapping):
-        return _short(told) or "no reason given"
-    message = _short(told.get("message") or told.get("detail") or "no reason given")
-    raw = _mapping(told.get("metadata")).get("raw")
-    return f"{message}: {_short(raw)}" if raw else message
+def _message(report: object) -> str:
+    message = told(report)
+    metadata = report.get("metadata") if isinstance(report, Mapping) else None
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return f"{message}: {told(raw)}" if raw else message
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _short(value: object) -> str:
-    text = clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+def error_in(event: Mapping[str, object]) -> object:
+    """The error that an event is instead of a piece of the answer; None where it is none."""
+    if event.get("object") == "error":  # Mistral
+        return event
+    error = event.get("error")
+    if error is not None:
+        return error or event
+    return (
+        event if not event.get("choices") and any(event.get(name) for name in ("message", "detail", "errors")) else None
+    )

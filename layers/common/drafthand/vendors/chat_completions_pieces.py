@@ -17,7 +17,7 @@ from typing import Any
 from drafthand.chunks import ChunkType, StreamChunk
 from drafthand.ids import new_id
 from drafthand.transcript import Opaque, Text, Thinking, ToolCall, Turn, parse_input
-from drafthand.vendors.hygiene import Written, clean_all
+from drafthand.vendors.hygiene import Written, clean_all, text_of
 
 REASONING = "reasoning"
 """Kind of the opaque mark of thinking that goes back as its text."""
@@ -34,7 +34,7 @@ class Prose:
         self.kind = kind
         self.written = Written()
 
-    def absorb(self, piece: str) -> Iterator[StreamChunk]:
+    def absorb(self, piece: Any) -> Iterator[StreamChunk]:
         if added := self.written.add(piece):
             yield StreamChunk(type=self.kind, content=added)
 
@@ -59,7 +59,9 @@ class Details:
         self.blocks: list[dict[str, Any]] = []
 
     def add(self, pieces: Sequence[dict[str, Any]]) -> None:
-        for piece in pieces:
+        for piece in pieces if isinstance(pieces, list | tuple) else [pieces]:
+            if not isinstance(piece, dict):
+                continue
             if self.blocks and _goes_on(self.blocks[-1], piece):
                 last, field = self.blocks[-1], TEXT_OF[piece["type"]]
                 text = (last.get(field) or "") + (piece.get(field) or "")
@@ -135,7 +137,7 @@ def prose_of(delta: Any) -> Iterator[tuple[ChunkType, str]]:
     content = getattr(delta, "content", None)
     if isinstance(content, list):
         for block in content:
-            yield from _block(block)
+            yield from _block(block if isinstance(block, dict) else {"type": "text", "text": block})
     elif content:
         yield ChunkType.MESSAGE, content
     yield ChunkType.MESSAGE, getattr(delta, "refusal", None) or ""
@@ -147,23 +149,25 @@ def _reasoning(delta: Any) -> str:
         if isinstance(text := getattr(delta, field, None), str) and text:
             return text
     details = getattr(delta, "reasoning_details", None) or ()
-    return "".join(detail.get("text") or detail.get("summary") or "" for detail in details)
+    blocks = [block for block in ([details] if isinstance(details, dict) else details) if isinstance(block, dict)]
+    return "".join(block.get("text") or block.get("summary") or "" for block in blocks)
 
 
 def _block(block: dict[str, Any]) -> Iterator[tuple[ChunkType, str]]:
     match block.get("type"):
-        case "text":
-            yield ChunkType.MESSAGE, block["text"]
+        case "text" | "output_text":
+            yield ChunkType.MESSAGE, block.get("text") or ""
         case "thinking":
-            thought = block["thinking"]
-            pieces = [thought] if isinstance(thought, str) else [piece.get("text", "") for piece in thought]
+            thought = block.get("thinking") or ()
+            pieces = [thought] if isinstance(thought, str) else [piece.get("text") or "" for piece in thought]
             yield ChunkType.THINKING, "".join(pieces)
 
 
 def call_piece_of(piece: Any) -> tuple[str | None, str | None, str]:
     """(id, name, arguments) of a piece of a call."""
-    function = getattr(piece, "function", None)
-    arguments = getattr(function, "arguments", None)
-    if arguments is not None and not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False)
-    return getattr(piece, "id", None), getattr(function, "name", None), arguments or ""
+    function = _field(piece, "function")
+    return _field(piece, "id"), _field(function, "name"), text_of(_field(function, "arguments"))
+
+
+def _field(sent: Any, name: str) -> Any:
+    return sent.get(name) if isinstance(sent, dict) else getattr(sent, name, None)

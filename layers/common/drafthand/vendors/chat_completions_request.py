@@ -42,8 +42,6 @@ from drafthand.vendors.pairing import answered
 ALPHABET = string.ascii_letters + string.digits
 BRIDGE = "Noted."
 """What the assistant says between a tool message and a user's, where that is wanted."""
-GO_ON = "Go on."
-"""What the user says where a transcript ends with the assistant: servers refuse to answer it, or go on writing it."""
 NO_REASONING = " "
 """Stands for reasoning that there was none of: DeepSeek refuses the empty text."""
 NO_OUTPUT = "(no output)"
@@ -234,12 +232,10 @@ def _blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _in_order(messages: Iterable[dict[str, Any]], model: ModelSpec) -> list[dict[str, Any]]:
-    """The messages with what this server wants between them, and never the assistant last."""
+    """The messages with what this server wants between them."""
     ordered: list[dict[str, Any]] = []
     for message in messages:
         if model.call_ids == "alnum9" and message["role"] == "user" and ordered and ordered[-1]["role"] == "tool":
             ordered.append({"role": "assistant", "content": BRIDGE})
         ordered.append(message)
-    if ordered and ordered[-1]["role"] == "assistant":
-        ordered.append({"role": "user", "content": GO_ON})
     return ordered

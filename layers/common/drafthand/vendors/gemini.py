@@ -32,9 +32,10 @@ from drafthand.vendors.access import Access
 from drafthand.vendors.deadlines import deadlines
 from drafthand.vendors.gemini_arguments import Arguments
 from drafthand.vendors.gemini_request import ON_CALL, ON_NOTHING, ON_TEXT, ON_THOUGHT, build_request
-from drafthand.vendors.hygiene import clean
-from drafthand.vendors.refusals import broken, code_of, refusal, retry_after_s
-from drafthand.vendors.wire import reading
+from drafthand.vendors.gemini_wire import readable
+from drafthand.vendors.hygiene import Written, clean, count
+from drafthand.vendors.refusals import broken, code_of, refusal, retry_after_s, status_in, told
+from drafthand.vendors.wire import no_stream, reading, unmarked
 
 SILENCE_S = 300.0
 """Arguments are sent only when all are written: 4 min 13 s before a call of 42 KB were measured."""
@@ -79,14 +80,14 @@ class _Answer:
         self.blocked = False
         self.counts: dict[str, int] = {}
         self.kind = ChunkType.MESSAGE
-        self.pieces: list[str] = []
+        self.written = Written()
         self.call: _Call | None = None
         self.said = False
 
     def absorb(self, event: Any) -> Iterator[StreamChunk]:
         usage = event.usage_metadata
         if usage is not None:
-            self.counts |= {name: count for name in COUNTS if (count := getattr(usage, name)) is not None}
+            self.counts |= {name: number for name in COUNTS if (number := count(usage, name))}
         if event.prompt_feedback is not None and _word(event.prompt_feedback.block_reason):
             self.blocked = True
         for candidate in (event.candidates or [])[:1]:
@@ -95,7 +96,7 @@ class _Answer:
             self.reason = _word(candidate.finish_reason) or self.reason
 
     def end(self) -> Iterator[StreamChunk]:
-        self._close_text()
+        yield from self._close_text()
         yield from self._close_call(whole=self.reason == "STOP" and not self._in_a_string())
         if self.blocked:
             self.turn.close("refusal", _usage(self.counts))
@@ -125,26 +126,27 @@ class _Answer:
         if part.function_call is not None:
             yield from self._function_call(part.function_call, signature)
         elif part.text is not None or part.model_fields_set <= {"thought", "thought_signature", "text"}:
-            yield from self._text(clean(part.text or ""), signature, thought=bool(part.thought))
+            yield from self._text(part.text or "", signature, thought=bool(part.thought))
         else:
             self.said = True  # by the vendor's own tools or as a picture: none was asked for, so none is kept
+            self.turn.empty = False
 
     def _text(self, text: str, signature: str | None, *, thought: bool) -> Iterator[StreamChunk]:
         """A signed part stays one of its own, unsigned neighbours of a kind become one."""
         kind = ChunkType.THINKING if thought else ChunkType.MESSAGE
         if kind is not self.kind or signature is not None:
-            self._close_text()
+            yield from self._close_text()
         self.kind = kind
         self.said = self.said or bool(text.strip() and not thought)
-        if text:
-            self.pieces.append(text)
-            yield StreamChunk(type=kind, content=text)
+        if added := self.written.add(text):
+            yield StreamChunk(type=kind, content=added)
         if signature is not None:
-            self._close_text(signature)
+            yield from self._close_text(signature)
 
-    def _close_text(self, signature: str | None = None) -> None:
-        text = "".join(self.pieces)
-        self.pieces.clear()
+    def _close_text(self, signature: str | None = None) -> Iterator[StreamChunk]:
+        if added := self.written.end():
+            yield StreamChunk(type=self.kind, content=added)
+        text, self.written = self.written.text, Written()
         if self.kind is ChunkType.THINKING:
             if text or signature:
                 self.turn.parts.append(Thinking(text=text, opaque=self._opaque(ON_THOUGHT, signature)))
@@ -154,7 +156,7 @@ class _Answer:
             self.turn.parts.append(Thinking(text="", opaque=self._opaque(ON_NOTHING, signature)))
 
     def _function_call(self, call: Any, signature: str | None) -> Iterator[StreamChunk]:
-        self._close_text()
+        yield from self._close_text()
         if call.name:
             yield from self._close_call(whole=True)  # the model writes one after the other: it is done with that one
             self.said = True
@@ -222,7 +224,8 @@ COUNTS = (
 def _usage(counts: dict[str, int]) -> Usage:
     """Gemini's prompt count includes what was cached, its candidates count excludes the thoughts."""
     prompt, cached, tools, output, thoughts = (counts.get(name, 0) for name in COUNTS)
-    return Usage(input_uncached=max(prompt - cached, 0) + tools, cache_read=cached, output=output, reasoning=thoughts)
+    cached = min(prompt, cached)
+    return Usage(input_uncached=prompt - cached + tools, cache_read=cached, output=output, reasoning=thoughts)
 
 
 # -- client -----------------------------------------------------------------------------------------------------------
@@ -241,8 +244,8 @@ class GeminiClient:
     def __init__(self, access: Access, http_client: httpx2.AsyncClient | None = None) -> None:
         base_url, version = _address(access.base_url)
         # A client of ours in any case: where aiohttp is installed the SDK would use that, with retries of its own.
-        client = http_client or httpx2.AsyncClient()
-        client.event_hooks["response"].append(_remember)
+        client = unmarked(http_client or httpx2.AsyncClient())
+        client.event_hooks["response"] += [readable, _remember]
         options = types.HttpOptions(base_url=base_url, api_version=version, httpx_async_client=client)
         self.client = genai.Client(api_key=access.api_key, vertexai=False, http_options=options)
 
@@ -265,6 +268,11 @@ class GeminiClient:
                     yield event
         except errors.APIError as error:
             raise _vendor_error(vendor, error) from error
+        except VendorError as error:
+            kinds = [response.headers.get("content-type", "") for response in opened]
+            if any("html" in kind for kind in kinds):  # the SDK only says that it can't read it
+                raise no_stream(vendor, kinds[0]) from error
+            raise
         finally:
             for response in opened:
                 await response.aclose()
@@ -282,13 +290,14 @@ TOO_LONG = re.compile(r"input token count|payload size exceeds the limit", re.IG
 
 
 def _vendor_error(vendor: str, error: errors.APIError) -> VendorError:
-    message = clean(str(error.message or error.status or "an error without a text"))
-    code = code_of(error.code)
-    if error.code == 400 and TOO_LONG.search(message):
+    message = told(error.message or error.details) or told(error.status)
+    status = status_in(error.code) or 200
+    code = code_of(status)
+    if status == 400 and TOO_LONG.search(message):
         code = "context_full"
     if "API key" in message:
         code = "auth"
-    return refusal(vendor, code, message, status=error.code, retry_after_s=_wait_s(error))
+    return refusal(vendor, code, message, status=status, retry_after_s=_wait_s(error))
 
 
 def _wait_s(error: errors.APIError) -> float | None:

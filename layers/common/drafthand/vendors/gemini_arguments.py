@@ -8,10 +8,12 @@ by what comes next.
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import pairwise
 from typing import Any
 
+from drafthand.transcript import is_json
 from drafthand.vendors.hygiene import clean, clean_all
 
 STEP = re.compile(
@@ -52,11 +54,15 @@ def _step(found: re.Match[str]) -> str | int:
 
 
 class Arguments:
-    """Arguments while they arrive. `open`: a string was announced to go on; `broken`: a piece fitted nowhere."""
+    """Arguments while they arrive. `open`: the latest string was announced to go on; `broken`: a piece fitted nowhere.
+
+    Strings may go on in turns: `going` holds the paths of all that were announced to.
+    """
 
     def __init__(self) -> None:
         self.value: dict[str, Any] = {}
         self.open: str | None = None
+        self.going: set[str] = set()
         self.broken = False
         self._told = ""
         self._in_order = True
@@ -66,7 +72,10 @@ class Arguments:
         return json.dumps(self.value, ensure_ascii=False)
 
     def whole(self, args: dict[str, Any]) -> None:
-        self.value |= clean_all(args)
+        if is_json(args):
+            self.value |= clean_all(args)
+        else:
+            self.broken = True
 
     def piece(self, partial: Any) -> str:
         """Take a `PartialArg` in; the JSON text that it adds."""
@@ -95,10 +104,13 @@ class Arguments:
 
     def _put(self, steps: list[str | int], partial: Any) -> None:
         value = _value_of(partial)
-        if isinstance(value, str) and self.open == partial.json_path:
+        if isinstance(value, str) and partial.json_path in self.going:
             value = _get(self._home(steps), steps[-1]) + value
         _set(self._home(steps), steps[-1], value)
+        self.going.discard(partial.json_path)
         self.open = partial.json_path if isinstance(value, str) and partial.will_continue else None
+        if self.open is not None:
+            self.going.add(self.open)
 
     def _home(self, steps: list[str | int]) -> Any:
         """The object or list that holds the last step, made where it does not exist."""
@@ -117,6 +129,8 @@ def _value_of(partial: Any) -> Any:
         return partial.bool_value
     if partial.number_value is not None:
         number: float = partial.number_value
+        if not math.isfinite(number):
+            raise ValueError("a number that JSON can't say")
         return int(number) if number.is_integer() else number
     if "null_value" in partial.model_fields_set:
         return None

@@ -26,7 +26,6 @@ from drafthand.vendors.pairing import answered
 
 SENTINEL = b"skip_thought_signature_validator"
 """https://ai.google.dev/gemini-api/docs/thought-signatures, on calls that another model made."""
-GO_ON = "Go on."
 
 # Where a signature came: `Opaque.kind`.
 ON_CALL = "call_signature"
@@ -43,8 +42,6 @@ def build_request(transcript: Sequence[Message], tools: Sequence[ToolSpec], sett
         part.id: tool_name(part.name) for message in messages for part in message.parts if isinstance(part, ToolCall)
     }
     contents = _merge_roles(_content(message, names, settings) for message in messages)
-    if contents and contents[-1]["role"] == "model":
-        contents.append({"role": "user", "parts": [{"text": GO_ON}]})
     config: dict[str, Any] = {
         "system_instruction": settings.system,
         "max_output_tokens": settings.max_output,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -24,9 +26,9 @@ class Written:
         self.text = ""
         self._half = ""
 
-    def add(self, piece: str) -> str:
-        """What the piece adds, fit for every encoder."""
-        piece = self._half + piece
+    def add(self, piece: Any) -> str:
+        """What the piece adds, fit for every encoder. What is no text counts as its JSON, null as nothing."""
+        piece = self._half + text_of(piece)
         self._half = piece[-1] if "\ud800" <= piece[-1:] <= "\udbff" else ""
         added = clean(piece.removesuffix(self._half))
         self.text += added
@@ -39,13 +41,24 @@ class Written:
         return added
 
 
+def text_of(value: Any) -> str:
+    """A text as it is; anything else as JSON, None as nothing."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def tool_name(name: str) -> str:
     """A model may have called a tool that can't exist; the vendor would refuse its name for ever."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
 
 
 def count(usage: Any, *path: str) -> int:
-    """A token count, by the names of the attributes that lead to it; 0 where the vendor left one out."""
+    """A token count, by the names that lead to it; 0 where the vendor left one out, or wrote what can't be one."""
     for name in path:
-        usage = getattr(usage, name, None)
-    return usage or 0
+        usage = usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
+    try:
+        number = float(usage)
+    except (TypeError, ValueError):
+        return 0
+    return max(0, int(number)) if math.isfinite(number) else 0

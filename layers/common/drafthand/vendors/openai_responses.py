@@ -5,7 +5,8 @@ Rules of this vendor that shape the code (those of its requests stand in openai_
 2. Items are told apart by `output_index`: some gateways give the same item another id in every event.
 3. What an item is in the end stands in its output_item.done; in output_item.added encrypted content may be half of it.
 4. A call does not change the status: a turn with calls is "completed" like any other.
-5. An error may come as an event with a code, inside response.failed, or nested in an event that the SDK raises.
+5. An error may come as an event with a code, inside response.failed, or nested in an event that the SDK raises; some
+   gateways write an HTTP status where the code should be.
 6. Input tokens include those of the cache, read and written; output tokens include the reasoning.
 """
 
@@ -19,17 +20,17 @@ import httpx2
 import openai
 
 from drafthand.chunks import ChunkType, StreamChunk, Usage
-from drafthand.errors import VendorError
 from drafthand.ids import new_id
 from drafthand.model import TurnSettings
 from drafthand.tools import ToolSpec
 from drafthand.transcript import Compaction, Message, Opaque, Text, Thinking, ToolCall, Turn, parse_input
 from drafthand.vendors.access import Access
 from drafthand.vendors.deadlines import FIRST_EVENT_S, deadlines, in_time
-from drafthand.vendors.hygiene import Written, clean, clean_all, count
+from drafthand.vendors.hygiene import Written, clean, clean_all, count, text_of
+from drafthand.vendors.openai_responses_errors import reported, sdk_error
 from drafthand.vendors.openai_responses_request import COMPACTION, PHASE, REASONING, build_request
-from drafthand.vendors.refusals import STATUSES, broken, code_of, refusal, retry_after_s, told_s, unreachable
-from drafthand.vendors.wire import reading
+from drafthand.vendors.refusals import broken
+from drafthand.vendors.wire import reading, streamed, unmarked
 
 INCOMPLETE = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
 DELTAS = {
@@ -59,14 +60,14 @@ async def normalize(events: AsyncIterator[Any], turn: Turn) -> AsyncIterator[Str
     answer = _Answer(turn)
     async for event in events:
         match event.type:
-            case "response.completed" | "response.incomplete":
-                answer.close(event)
+            case "response.completed" | "response.incomplete" if _status(event) not in ("failed", "cancelled"):
+                for chunk in answer.close(event):
+                    yield chunk
                 return
-            case "response.failed":
-                error = event.response.error
-                raise _vendor_error(turn.vendor, getattr(error, "code", None), getattr(error, "message", None))
+            case "response.completed" | "response.failed":
+                raise reported(turn.vendor, event.response)
             case "error":
-                raise _vendor_error(turn.vendor, event.code, event.message)
+                raise reported(turn.vendor, event)
             case _:
                 for chunk in answer.absorb(event):
                     yield chunk
@@ -79,6 +80,7 @@ class _Answer:
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
         self.open: dict[int, _Item] = {}
+        self.kinds: set[str] = set()
         self.refused = False
 
     def absorb(self, event: Any) -> Iterator[StreamChunk]:
@@ -88,9 +90,11 @@ class _Answer:
                 yield from item.opening()
             case "response.output_item.done":
                 item = self.open.pop(event.output_index, _Item(event.item.type))
-                yield from item.finish(event.item)
-                self.refused |= any(part.type == "refusal" for part in getattr(event.item, "content", None) or ())
-                self._keep(item)
+                if not self._is_known(event.item):
+                    yield from self._finish(item, event.item)
+            case "response.output_text.done" | "response.function_call_arguments.done" as kind:
+                item = self.open.setdefault(event.output_index, _Item(DELTAS[kind.replace("done", "delta")]))
+                yield from item.told(getattr(event, "text", None) or getattr(event, "arguments", None))
             case "response.reasoning_summary_part.added" if event.summary_index and event.output_index in self.open:
                 yield from self.open[event.output_index].absorb("\n\n")
             case kind if kind in DELTAS:
@@ -99,15 +103,34 @@ class _Answer:
                 self.refused |= kind == "response.refusal.delta"
                 yield from self.open[event.output_index].absorb(event.delta)
 
-    def close(self, event: Any) -> None:
-        """Items still open were cut: their text counts, their calls don't."""
-        for _, item in sorted(self.open.items()):
+    def close(self, event: Any) -> Iterator[StreamChunk]:
+        """Items still open were cut: their text counts, their calls don't. Some gateways tell only here what kinds of
+        items there are."""
+        for _, item in sorted(self.open.items(), key=lambda each: text_of(each[0])):
             self._keep(item)
-        self.turn.close(self._stop(event), _usage(event.response.usage))
+        streamed = set(self.kinds)
+        for end in getattr(event.response, "output", None) or ():
+            if end.type in CHUNKS and end.type not in streamed:
+                yield from self._finish(_Item(end.type, end), end, opens=True)
+        self.turn.close(self._stop(event), _usage(getattr(event.response, "usage", None)))
+
+    def _is_known(self, end: Any) -> bool:
+        """Whether it is a call that is kept already: some gateways send an event twice."""
+        vendor_id = getattr(end, "call_id", None)
+        return bool(vendor_id) and vendor_id in [call.vendor_id for call in self.turn.tool_calls]
+
+    def _finish(self, item: _Item, end: Any, *, opens: bool = False) -> Iterator[StreamChunk]:
+        if opens:
+            yield from item.opening()
+        yield from item.finish(end)
+        self.refused |= any(part.type == "refusal" for part in getattr(end, "content", None) or ())
+        self._keep(item)
 
     def _keep(self, item: _Item) -> None:
         """Append the item's parts. An item of a kind that can't go back takes along the reasoning that led to it."""
         parts = self.turn.parts
+        self.kinds.add(item.kind)
+        self.turn.empty = False
         if item.kind not in CHUNKS:
             led: list[Thinking] = []
             while parts and isinstance(part := parts[-1], Thinking):
@@ -117,7 +140,7 @@ class _Answer:
         parts += item.parts(self.turn)
 
     def _stop(self, event: Any) -> str:
-        if event.type == "response.incomplete":
+        if event.type == "response.incomplete" or _status(event) == "incomplete":
             reason = getattr(event.response.incomplete_details, "reason", None) or "incomplete"
             return INCOMPLETE.get(reason, reason)
         if self.turn.tool_calls:
@@ -143,14 +166,19 @@ class _Item:
         if self.kind == "function_call":
             yield self._chunk("")
 
-    def absorb(self, piece: str) -> Iterator[StreamChunk]:
+    def absorb(self, piece: Any) -> Iterator[StreamChunk]:
         if (added := self.written.add(piece)) and self.kind in CHUNKS:
             yield self._chunk(added)
 
     def finish(self, item: Any) -> Iterator[StreamChunk]:
         """The item as it is in the end, and whatever of its text no piece had brought."""
-        self.item, self.whole = item, getattr(item, "status", None) != "incomplete"
-        text = clean(_text_of(item)) or self.text
+        start, self.item = self.item, item
+        yield from self.told(_text_of(item) or self.text or (_text_of(start) if start else ""))
+        self.whole = getattr(item, "status", None) not in ("incomplete", "failed", "cancelled")
+
+    def told(self, text: Any) -> Iterator[StreamChunk]:
+        """The item's whole text."""
+        text, self.whole = clean(text_of(text)) or self.text, True
         if text.startswith(self.text) and text != self.text and self.kind in CHUNKS:
             yield self._chunk(text.removeprefix(self.text))
         self.written.text = text
@@ -177,7 +205,7 @@ class _Item:
         encrypted = getattr(self.item, "encrypted_content", None)
         if not (self.whole and encrypted and self.item.id):
             return None
-        summary = [{"type": "summary_text", "text": clean(part.text)} for part in self.item.summary or ()]
+        summary = [{"type": "summary_text", "text": clean(_said(part))} for part in self.item.summary or ()]
         item = {"type": "reasoning", "id": self.item.id, "summary": summary, "encrypted_content": encrypted}
         return _opaque(turn, REASONING, json.dumps(item, ensure_ascii=False))
 
@@ -196,24 +224,35 @@ def _text_of(item: Any) -> str:
     match item.type:
         case "message":
             parts = item.content or ()
-            return "".join(getattr(part, "text", None) or getattr(part, "refusal", None) or "" for part in parts)
+            return "".join(_said(part) for part in parts)
         case "reasoning":
-            return "\n\n".join(part.text for part in item.summary or item.content or ())
+            parts = getattr(item, "summary", None) or getattr(item, "content", None) or ()
+            return "\n\n".join(_said(part) for part in parts)
         case "function_call":
-            return item.arguments or ""
+            return text_of(getattr(item, "arguments", None))
     return ""
+
+
+def _said(part: Any) -> str:
+    """The text of a part of a message or of reasoning; some gateways send the bare text."""
+    return part if isinstance(part, str) else getattr(part, "text", None) or getattr(part, "refusal", None) or ""
+
+
+def _status(event: Any) -> str | None:
+    return getattr(event.response, "status", None)
 
 
 def _usage(usage: Any) -> Usage:
     """Gateways leave counts out, or all of them."""
-    read = count(usage, "input_tokens_details", "cached_tokens")
-    written = count(usage, "input_tokens_details", "cache_write_tokens")
-    reasoning = count(usage, "output_tokens_details", "reasoning_tokens")
+    came, went = count(usage, "input_tokens"), count(usage, "output_tokens")
+    read = min(came, count(usage, "input_tokens_details", "cached_tokens"))
+    written = min(came - read, count(usage, "input_tokens_details", "cache_write_tokens"))
+    reasoning = min(went, count(usage, "output_tokens_details", "reasoning_tokens"))
     return Usage(
-        input_uncached=max(0, count(usage, "input_tokens") - read - written),
+        input_uncached=came - read - written,
         cache_read=read,
         cache_write=written,
-        output=max(0, count(usage, "output_tokens") - reasoning),
+        output=went - reasoning,
         reasoning=reasoning,
     )
 
@@ -224,7 +263,10 @@ def _usage(usage: Any) -> Usage:
 class OpenAIResponsesClient:
     def __init__(self, access: Access, http_client: httpx2.AsyncClient | None = None) -> None:
         self.client = openai.AsyncOpenAI(
-            api_key=access.api_key, base_url=access.base_url, http_client=http_client, max_retries=0
+            api_key=access.api_key,
+            base_url=access.base_url,
+            http_client=unmarked(http_client or openai.DefaultAsyncHttpxClient()),
+            max_retries=0,
         )
 
     async def stream(
@@ -238,57 +280,8 @@ class OpenAIResponsesClient:
             begun = True
             async with events:
                 with reading(vendor):
+                    await streamed(vendor, events.response)
                     async for chunk in normalize(deadlines(events.__aiter__(), vendor, first_s), turn):
                         yield chunk
         except openai.APIError as error:
-            raise _sdk_error(vendor, error, begun) from error
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-CODES = {
-    "invalid_api_key": "auth",
-    "rate_limit_exceeded": "rate_limited",
-    "insufficient_quota": "rate_limited",
-    "server_is_overloaded": "overloaded",
-    "slow_down": "overloaded",
-    "server_error": "unavailable",
-    "context_length_exceeded": "context_full",
-    "invalid_prompt": "refused",
-    "bio_policy": "refused",
-    "cyber_policy": "refused",
-    "misalignment_policy_violation": "refused",
-    "image_content_policy_violation": "refused",
-}
-OURS = ("invalid_", "image_", "unsupported_", "empty_")
-"""How the codes begin that blame the request."""
-TOO_LONG = ("context window", "context length")
-"""What gateways write that don't know the code."""
-
-
-def _sdk_error(vendor: str, error: openai.APIError, begun: bool) -> VendorError:
-    """`begun`: the answer had begun to stream."""
-    if isinstance(error, openai.APIConnectionError):
-        return unreachable(vendor, error.message, begun=begun)
-    body = error.body if isinstance(error.body, dict) else {}
-    message = body.get("message") or error.message
-    if not isinstance(error, openai.APIStatusError):
-        return _vendor_error(vendor, error.code or error.type, message)
-    wait_s = retry_after_s(error.response.headers)
-    return _vendor_error(vendor, error.code or error.type, message, error.status_code, wait_s)
-
-
-def _vendor_error(
-    vendor: str, reason: str | None, message: str | None, status: int = 200, wait_s: float | None = None
-) -> VendorError:
-    """Told by the vendor's own reason first: in mid-stream there is no other."""
-    reason, message = reason or "", clean(message or "no reason given")
-    if any(words in message for words in TOO_LONG):
-        code = "context_full"
-    elif reason in CODES:
-        code = CODES[reason]
-    else:
-        code = "invalid_request" if reason.startswith(OURS) and status not in STATUSES else code_of(status)
-    wait_s = told_s(message) if wait_s is None else wait_s
-    spent = reason == "insufficient_quota"
-    return refusal(vendor, code, message, status=status, retry_after_s=wait_s, hopeless=spent)
+            raise sdk_error(vendor, error, begun) from error

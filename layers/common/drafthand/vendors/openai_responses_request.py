@@ -22,7 +22,18 @@ from typing import Any
 
 from drafthand.model import ModelSpec, TurnSettings
 from drafthand.tools import ToolSpec
-from drafthand.transcript import Compaction, Image, ImageRef, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from drafthand.transcript import (
+    Compaction,
+    Image,
+    ImageRef,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    parse_input,
+)
 from drafthand.vendors.hygiene import tool_name
 from drafthand.vendors.pairing import answered
 
@@ -153,5 +164,6 @@ def _phase(part: Text, model: ModelSpec) -> dict[str, str]:
 
 def _call(call: ToolCall) -> dict[str, Any]:
     """The text that the model wrote goes back unchanged, as long as it is JSON."""
-    written = call.raw if call.input and call.raw.strip() else json.dumps(call.input or {}, ensure_ascii=False)
+    same = call.input and parse_input(call.raw) == call.input
+    written = call.raw if same else json.dumps(call.input or {}, ensure_ascii=False)
     return {"type": "function_call", "call_id": call.id, "name": tool_name(call.name), "arguments": written}
