@@ -15,6 +15,7 @@ from drafthand.tools import AUTOMATE, TOOLS
 from drafthand.transcript import Compaction, Kept, Message, Opaque, Summary, Text, ToolCall
 from drafthand.vendors import anthropic_messages_request, openai_responses_request
 from drafthand.vendors.models import models
+from drafthand.vendors.pairing import BEGINNING
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -123,7 +124,8 @@ async def test_a_compaction_goes_back_as_it_came_and_nothing_before_it(store: St
 
     (*_, newest) = parts_of(talk.stored(), Compaction)
     last = json.loads(server.bodies[-1])[SPOKEN[dialect]]
-    first = last[0]["content"][0] if dialect == "anthropic_messages" else last[0]
+    assert BEGINNING in json.dumps(last[0]), "a person speaks first, and that is all that stands before it"
+    first = last[1]["content"][0] if dialect == "anthropic_messages" else last[1]
     first.pop("cache_control", None)
     assert first == json.loads(newest.opaque.data)
     assert first["type"] == "compaction"
