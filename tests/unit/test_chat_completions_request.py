@@ -146,6 +146,12 @@ def test_neighbours_of_one_role_are_one_message() -> None:
     ]
 
 
+def test_neighbours_without_reasoning_of_their_own_have_one_placeholder_for_it() -> None:
+    _, answer, _ = sent(user("hi"), said("One."), said("Two."), user("go on"), **DEEPSEEK)
+
+    assert answer == {"role": "assistant", "content": "One.\n\nTwo.", "reasoning_content": " "}
+
+
 def test_the_assistant_never_stands_last() -> None:
     assert sent(user("hi"), said("One."))[-1] == {"role": "user", "content": GO_ON}
 

@@ -220,8 +220,8 @@ def _merged(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _joined(first: Any, second: Any) -> Any:
     """Contents of two messages as one: text, or blocks where one of them is blocks."""
-    if first is None or second is None:
-        return first or second
+    if first in (None, NO_REASONING) or second in (None, NO_REASONING):
+        return second if first in (None, NO_REASONING) else first
     if isinstance(first, str) and isinstance(second, str):
         return f"{first}\n\n{second}"
     return [*_blocks(first), *_blocks(second)]
