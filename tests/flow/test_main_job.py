@@ -1,5 +1,6 @@
 """The main job, end to end: a person asks, the model works, the file holds what was asked and nothing else."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -95,6 +96,23 @@ def test_a_session_goes_on_after_its_first_run(served: Served) -> None:
     assert [run["id"] for run in runs] == [run[0]["metadata"]["run_id"] for run in (first, second)]
     assert [run["state"] for run in runs] == ["complete", "complete"]
     assert second[-1]["type"] == "Complete"
+
+
+def test_the_audit_of_a_session_has_the_very_bytes_that_ran(served: Served) -> None:
+    chunks = served.run("What is in this model?")
+    session_id = chunks[0]["metadata"]["session_id"]
+    command = [sys.executable, "-m", "clients.cli.main", "audit", session_id, "--bytes", "--folder", str(served.folder)]
+
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True).stdout
+
+    lines = [json.loads(line) for line in printed.splitlines()]
+    scripts = [json.loads(chunk["content"])["code"] for chunk in chunks if chunk["type"] == "ToolCall"]
+    assert [line["script"] for line in lines] == scripts
+    assert [line["outcome"] for line in lines] == ["rolled_back"]
+    assert hashlib.sha256(lines[0]["script"].encode()).hexdigest() == lines[0]["ran_sha256"]
+    plain = served.http.get(f"/sessions/{session_id}/audit")
+    assert plain.headers["content-type"] == "application/jsonl"
+    assert "script" not in plain.json()
 
 
 def test_a_read_only_session_looks_but_does_not_change(served: Served, sample: Path) -> None:

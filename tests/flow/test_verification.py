@@ -1,6 +1,7 @@
 """The model is caught in being wrong, and stops for the right reason: whole runs on a real file, in every dialect."""
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,19 @@ def test_a_long_output_reaches_the_user_whole_and_the_model_capped(desk: Bench, 
     assert whole == "".join(f"row {number}\n" for number in range(60112)).encode()
     assert (result["lines"], result["bytes"]) == (60112, len(whole))
     assert chunks[-1]["content"] == "There were 60,112 lines."
+
+
+def test_a_long_output_takes_little_memory(desk: Bench) -> None:
+    desk.run("Print a lot")  # whatever is imported and cached once
+
+    tracemalloc.start()
+    try:
+        desk.run("Print a lot")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert most < 200_000_000
 
 
 def test_the_audit_names_who_had_which_bytes_run_and_what_became_of_them(desk: Bench) -> None:
