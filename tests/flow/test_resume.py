@@ -271,3 +271,19 @@ def test_a_stop_of_a_run_without_a_process_ends_it_with_its_next_reader(desk: Be
     chunks = [chunk for _, chunk in desk.wait(_all(follow(desk.services.store, run)))]
     assert (chunks[-1].type, chunks[-1].metadata["code"]) == ("Error", "cancelled")
     assert json.dumps([chunk.content for chunk in chunks]).count("Stopped") == 1
+
+
+def test_a_run_whose_model_is_gone_is_ended_truthfully(desk: Bench) -> None:
+    async def orphaned() -> Run:
+        request = StartRun(message="Do the job", model="rehearsal", host_id=desk.host_id)
+        work = await start_run(desk.services, desk.owner, request, 0.0)
+        await work.task
+        return work.run
+
+    run = desk.wait(orphaned()).model_copy(update={"model": "gone"})
+
+    assert desk.wait(resume(desk.services, run, None)) is None
+
+    chunks = [chunk for _, chunk in desk.wait(_all(follow(desk.services.store, run)))]
+    assert (chunks[-1].type, chunks[-1].metadata["code"]) == ("Error", "model_gone")
+    assert desk.services.store.sessions.get(desk.owner, run.session_id).active_run is None

@@ -75,7 +75,13 @@ def _take_over(services: Services, run: Run, within_s: float | None) -> Work | N
     except ConditionFailed:
         return None  # somebody else was faster
     log = RunLog(services.store, session, run, last_stored(services.store, run))
-    return Work(services, run, session, services.known()[run.model], log, within_s)
+    spec = services.known().get(run.model)
+    if spec is None:
+        text = f"The model {run.model} is not offered here any more. {STATE_OF_DOCUMENT} Choose another."
+        gone = _error("model_gone", text, retryable=False)
+        sessions.end_run(session, run, "error", log.batch([gone]))
+        return None
+    return Work(services, run, session, spec, log, within_s)
 
 
 @dataclass
