@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from drafthand.capabilities import CAPABILITIES
 from drafthand.commands import Changed, HostResult
-from drafthand.results import report_lines
+from drafthand.results import protected_note, report_lines
 
 from tests.capabilities.fakes import DESKS, RevitDesk2026
 from tests.capabilities.running import diff, prepare, report
@@ -146,6 +146,5 @@ def test_the_model_is_warned_when_a_level_moved_in_a_revit_of_any_language():
     desk = RevitDesk2026()
     level = desk.doc.number_of(desk.doc.level)
     found = report(desk, prepare(desk), modified=[level])
-    result = HostResult(id="c", outcome="committed", changed=Changed(modified=[level]))
 
-    assert "protected: Levels changed." in "\n".join(report_lines(result, found, CAPABILITIES["revit"]))
+    assert protected_note(found, CAPABILITIES["revit"]) == ["Levels changed. Put that back unless it was asked for."]

@@ -57,6 +57,8 @@ def _sound_error(line: bytes) -> bytes:
 
 
 async def readable(response: httpx2.Response) -> None:
-    """A hook for responses. What is compressed comes from Google itself, and is left as it is."""
-    if isinstance(response.stream, httpx2.AsyncByteStream) and "content-encoding" not in response.headers:
+    """A hook for responses of this dialect, on a client that others may use too. What is compressed comes from Google
+    itself, and is left as it is."""
+    ours = response.request.url.path.endswith(":streamGenerateContent") and "content-encoding" not in response.headers
+    if ours and isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _Lines(response.stream)
