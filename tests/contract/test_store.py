@@ -175,7 +175,7 @@ def test_whoever_has_lost_the_lease_writes_nothing_more(any_store: Store, monkey
         lambda: any_store.sessions.append(slow, said("late")),
         lambda: any_store.sessions.update(slow, title="late"),
         lambda: any_store.sessions.renew(slow),
-        lambda: any_store.sessions.hand_over(slow),
+        lambda: any_store.sessions.hand_over(slow, run),
         lambda: any_store.sessions.end_run(slow, run, "error"),
         lambda: any_store.sessions.take_over(slow),
     ):

@@ -23,7 +23,7 @@ from drafthand.store.scripts import Scripts
 from drafthand.store.sessions import Sessions
 from drafthand.store.table import Delete, Table
 from drafthand.transcript import Message, ToolCall, ToolResult
-from drafthand.working import resume
+from drafthand.working import STUCK_HANDOVERS, resume
 
 from hosts.runtime import results
 from tests.bench import Bench, bench, shared_services
@@ -162,7 +162,7 @@ async def finish(desk: Bench, run: Run) -> None:
     sessions = desk.services.store.sessions
     session = sessions.get(run.owner, run.session_id)
     if session.active_run == run.id:
-        sessions.hand_over(session)
+        sessions.hand_over(session, run)
         work = await resume(desk.services, run, None)
         assert work is not None
         await work.task
@@ -233,14 +233,14 @@ def test_a_run_is_handed_over_and_goes_on_unseen(desk: Bench) -> None:
 
 
 async def handed_over(desk: Bench) -> tuple[Run, int]:
-    """A run whose processes have 50 ms each, until it ends: turns, waits and writes are broken off anywhere."""
+    """A run whose processes have 200 ms and more each: turns, waits and writes are broken off anywhere."""
     request = StartRun(message="Do the job", model="rehearsal", host_id=desk.host_id)
-    work = await start_run(desk.services, desk.owner, request, 0.05)
+    work = await start_run(desk.services, desk.owner, request, 0.2)
     for handed in itertools.count():
         await work.task
         if desk.services.store.sessions.run(desk.owner, work.run.id).state == "complete":
             return work.run, handed
-        again = await resume(desk.services, work.run, 0.05 * (handed + 1))
+        again = await resume(desk.services, work.run, 0.2 * (handed + 1))
         assert again is not None
         work = again
     raise AssertionError
@@ -287,3 +287,20 @@ def test_a_run_whose_model_is_gone_is_ended_truthfully(desk: Bench) -> None:
     chunks = [chunk for _, chunk in desk.wait(_all(follow(desk.services.store, run)))]
     assert (chunks[-1].type, chunks[-1].metadata["code"]) == ("Error", "model_gone")
     assert desk.services.store.sessions.get(desk.owner, run.session_id).active_run is None
+
+
+def test_a_run_that_gets_no_further_from_process_to_process_is_given_up(desk: Bench) -> None:
+    async def starved() -> Run:
+        request = StartRun(message="Do the job", model="rehearsal", host_id=desk.host_id)
+        work = await start_run(desk.services, desk.owner, request, 0.0)
+        await work.task
+        while (again := await resume(desk.services, work.run, 0.0)) is not None:
+            work = again
+            await work.task
+        return work.run
+
+    run = desk.wait(starved())
+
+    chunks = [chunk for _, chunk in desk.wait(_all(follow(desk.services.store, run)))]
+    assert [chunk.metadata.get("kind") for chunk in chunks].count("handover") == STUCK_HANDOVERS
+    assert (chunks[-1].type, chunks[-1].metadata["code"]) == ("Error", "stuck")

@@ -87,9 +87,21 @@ def test_a_second_summary_still_knows_the_request_and_the_report() -> None:
 
 
 def test_a_new_message_after_a_summary_is_the_open_request() -> None:
-    twice = shortened([*shortened(TALK), asked("Now the windows."), *called("call_3", COLLECT, "more")])
+    done = Message(role="assistant", parts=(Text(text="Done."),), model="m", stop="end")
+    twice = shortened([*shortened(TALK), done, asked("Now the windows."), *called("call_3", COLLECT, "more")])
 
     assert "The request being worked on:\nNow the windows." in text_of(effective(twice))
+
+
+def test_what_was_said_meanwhile_stands_beside_the_request_and_never_in_its_place() -> None:
+    talk = [asked("Renumber level 2; never touch level 1."), *called("call_1", COLLECT, "a"), asked("the windows too")]
+
+    once = shortened([*talk, *called("call_2", COLLECT, "b")])
+    twice = shortened([*once, *called("call_3", COLLECT, "c"), asked("thanks"), *called("call_4", COLLECT, "d")])
+
+    for messages, said in ((once, "the windows too"), (twice, "the windows too\n\nthanks")):
+        wanted = f"The request being worked on:\nRenumber level 2; never touch level 1.\n\n{said}"
+        assert wanted in text_of(effective(messages))
 
 
 def test_the_request_for_a_summary_ends_with_the_instruction_and_may_be_cut_short() -> None:

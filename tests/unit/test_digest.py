@@ -42,6 +42,29 @@ def test_a_long_output_keeps_head_and_tail_and_tells_the_true_totals() -> None:
     assert f"[... {60_112 - len(shown):,} lines left out ...]" in lines
 
 
+def test_a_line_that_has_room_is_not_cut() -> None:
+    line = "[" + "1, " * 2_000 + "2]"
+
+    assert digest(line) == line
+
+
+def test_what_is_indented_stays_indented() -> None:
+    assert digest("if a:\n" + "    x = 1\n" * 3).split("\n")[1] == "    x = 1 [this line 3 times]"
+
+
+@given(
+    st.lists(st.text("ab ", min_size=1, max_size=3_000).map("row {}".format), min_size=1, max_size=12),
+    st.sampled_from([400, 2_000]),
+)
+def test_something_is_always_shown_of_the_beginning(lines: list[str], limit: int) -> None:
+    text = "\n".join(lines)
+
+    shown = digest(text, limit)
+
+    assert shown.startswith(text.split("\n")[0][:50])
+    assert "showing 0 of" not in shown
+
+
 def test_one_endless_line_is_cut_in_its_middle() -> None:
     shown = digest("[" + "1, " * 100_000 + "2]")
 

@@ -62,3 +62,9 @@ def test_the_region_about_a_line_carries_its_numbers() -> None:
     region = numbered_region(script, 100, around=2)
 
     assert region == " 98 | line 98\n 99 | line 99\n100 | line 100"
+
+
+def test_two_insertions_at_one_place_stand_in_the_order_in_which_they_were_sent() -> None:
+    edits = [ScriptEdit(start_line=2, end_line=1, replacement=letter) for letter in "AB"]
+
+    assert apply_edits("1\n2\n", edits) == "1\nA\nB\n2\n"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from drafthand.chunks import ChunkType, StreamChunk, Usage
 from drafthand.loop import TURNS_BEYOND, RunFailed, run_agentic_loop
-from drafthand.session import Limits, Session
+from drafthand.session import Limits, Progress, Session
 from drafthand.transcript import Message, Text, ToolCall, ToolResult, Turn
 
 Answer = tuple[str, list[str], str]
@@ -112,15 +112,22 @@ async def test_an_answer_that_is_none_ends_the_run_and_is_not_kept(stop: str) ->
     assert [message.role for message in transcript.messages] == ["user"]
 
 
-async def test_a_model_that_calls_on_after_its_limits_is_stopped() -> None:
+async def test_a_run_whose_model_calls_on_after_a_limit_ends_in_our_words() -> None:
+    transcript, hand = WrittenTranscript(), WrittenHand()
+    transcript.session = transcript.session.model_copy(update={"progress": Progress().at_limit("fix")})
     model = WrittenModel(*[("again", ["call_1"], "tool_calls")] * 100)
-    hand = WrittenHand()
 
-    with pytest.raises(RunFailed, match="did not come to an end within 3 turns"):
-        async for _ in run_agentic_loop(WrittenTranscript(), model, hand):
+    chunks = [chunk async for chunk in run_agentic_loop(transcript, model, hand)]
+
+    assert len(hand.executed) == TURNS_BEYOND
+    assert (chunks[-1].type, chunks[-1].metadata["limit"]) == ("Complete", "fix")
+    assert "The limit of fix was reached, and the model did not sum up" in chunks[-1].content
+
+
+async def test_an_answer_of_nothing_but_spent_room_is_no_end() -> None:
+    with pytest.raises(RunFailed, match="used up its room"):
+        async for _ in run_agentic_loop(WrittenTranscript(), WrittenModel(("", [], "max_tokens")), WrittenHand()):
             pass
-
-    assert len(hand.executed) == 3 + TURNS_BEYOND
 
 
 async def test_what_is_said_meanwhile_is_heard_before_the_run_ends() -> None:

@@ -205,19 +205,22 @@ def _word_for_word(session: Session, request: str, script: str | None, report: s
 def _survivors(messages: Sequence[Message]) -> tuple[str, str | None, ToolResult | None]:
     """The open request, the last automation's result, and the newest result of all since the newest summary."""
     _, last = since_summary(messages)
-    request = _request(messages) or (last.request if last else "")
     report, newest = _results(messages)
-    return request, report or (last.report if last else None), newest
+    return _request(messages), report or (last.report if last else None), newest
 
 
-def _request(messages: Sequence[Message]) -> str | None:
-    """What the user asked last, word for word, where that was not before the newest summary."""
+def _request(messages: Sequence[Message]) -> str:
+    """What the user asked for in the newest run, and has added since, word for word."""
+    said: list[str] = []
     for message in reversed(messages):
-        if summary_of(message) is not None:
-            return None
+        if (last := summary_of(message)) is not None:
+            said.append(last.request)
+            break
+        if said and message.role == "assistant" and not message.calls and message.stop != "paused":
+            break  # the end of the run before
         if message.role == "user" and not any(isinstance(part, Kept) for part in message.parts):
-            return "\n".join(part.text for part in message.parts if isinstance(part, Text))
-    return None
+            said.append("\n".join(part.text for part in message.parts if isinstance(part, Text)))
+    return "\n\n".join(reversed(said))
 
 
 def _results(messages: Sequence[Message]) -> tuple[str | None, ToolResult | None]:

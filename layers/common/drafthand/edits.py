@@ -32,7 +32,7 @@ def apply_edits(script: str, edits: list[ScriptEdit]) -> str:
             raise BadEdit(
                 f"Lines {edit.start_line} to {edit.end_line} don't exist: the held script has {len(lines)} lines."
             )
-    for edit in sorted(edits, key=lambda each: (each.start_line, each.end_line), reverse=True):
+    for edit in reversed(sorted(edits, key=lambda each: (each.start_line, each.end_line))):  # noqa: C413 - stable
         lines[edit.start_line - 1 : edit.end_line] = split_lines(edit.replacement)
     return "\n".join(lines) + "\n"
 

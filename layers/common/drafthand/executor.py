@@ -20,6 +20,7 @@ from drafthand.results import for_model, protected_note
 from drafthand.session import Progress, Run
 from drafthand.store.hosts import Host
 from drafthand.store.scripts import SCRIPT_MAX_BYTES
+from drafthand.store.sessions import fence_of
 from drafthand.tellings import answered_chunk, host_chunk, late_chunk, limits_chunk, refused_chunk, script_facts
 from drafthand.threads import settled
 from drafthand.tools import AUTOMATE, BadToolInput, TaskAutomation, ToolInput, parse_call
@@ -32,6 +33,10 @@ Cost = Callable[[Usage], float | None]
 
 class NotRun(Exception):
     """The call ends without a host's answer; the text tells the model why and what it may do."""
+
+    def __init__(self, message: str, outcome: str = "refused") -> None:
+        super().__init__(message)
+        self.outcome = outcome
 
 
 class LimitReached(NotRun):
@@ -80,24 +85,30 @@ class CloudExecution:
             host = await self._host(value, sent)
             capability = self._capability(host)
             command = command_of(self.call.id, value, self.run, self.conversation.session, capability, script)
-            await self._count(host, command)
+            await self._keep_epilogue(command)
             async for chunk in self._rendezvous(command, host, sent):
                 yield chunk
+            self._count(host, command)
             for late, result in await asyncio.to_thread(self._take_late):
                 yield late_chunk(late.id, result)
             yield await self._tell(await asyncio.to_thread(self._answer, capability), host, capability, script)
         except LimitReached as stop:
             self._refuse(str(stop))
             progress = self.conversation.session.progress
-            self.conversation.stage(progress=progress.model_copy(update={"limit": stop.reached.name}))
-            yield limits_chunk(stop.reached, progress)
+            if progress.limit is None:
+                yield limits_chunk(stop.reached, progress)
+            self.conversation.stage(progress=progress.at_limit(stop.reached.name))
             yield refused_chunk(self.call, stop.reached.sentence)
-        except (BadToolInput, BadEdit, NotRun) as refusal:
+        except NotRun as refusal:
+            self._refuse(str(refusal), refusal.outcome)
+            yield refused_chunk(self.call, str(refusal), refusal.outcome)
+        except (BadToolInput, BadEdit) as refusal:
             self._refuse(str(refusal))
             yield refused_chunk(self.call, str(refusal))
 
-    def _refuse(self, reason: str) -> None:
-        self.result = ToolResult(call_id=self.call.id, ok=False, text=f"outcome: refused\n{reason}")
+    def _refuse(self, reason: str, outcome: str = "refused") -> None:
+        text = "\n".join([*self.late, f"outcome: {outcome}", reason])
+        self.result = ToolResult(call_id=self.call.id, ok=False, text=text)
 
     def _check_limits(self) -> None:
         session = self.conversation.session
@@ -134,10 +145,13 @@ class CloudExecution:
             raise NotRun(f"The connected application {name!r} is not one this server can work with.")
         return CAPABILITIES[name]
 
-    async def _count(self, host: Host, command: Command) -> None:
-        """Keep what the transcript can't hold, and the epilogue's bytes, before the command goes out."""
+    async def _keep_epilogue(self, command: Command) -> None:
+        """Store its bytes before the command goes out."""
         if command.epilogue is not None:
             await asyncio.to_thread(self.store.scripts.put, self.run.owner, command.epilogue.code)
+
+    def _count(self, host: Host, command: Command) -> None:
+        """Keep what the transcript can't hold of a command that was dispatched."""
         progress = self.conversation.session.progress
         progress = progress.before_call(self.call.name, runs_script=command.script is not None)
         held = {"script_sha256": command.script_sha256} if self.call.name == AUTOMATE else {}
@@ -147,12 +161,12 @@ class CloudExecution:
         self, command: Command, host: Host, sent: rendezvous.Call | None
     ) -> AsyncIterator[StreamChunk]:
         """Dispatch where that is still to do, and wait to the end of the call."""
-        since = now()
+        since, fence = now(), fence_of(self.conversation.session)
         # Recorded first: a Stop in between finds the call that it must withdraw.
         await settled(self.store.sessions.set_call, self.run, command.id)
         while sent is None:
             try:
-                sent = await settled(rendezvous.dispatch, self.store, command, host)
+                sent = await settled(rendezvous.dispatch, self.store, command, host, fence)
             except rendezvous.SlotTaken:
                 if now() - since > SLOT_WAIT_S:
                     raise NotRun("The host is still busy with another command. Try again later.") from None
@@ -165,16 +179,22 @@ class CloudExecution:
     def _take_late(self) -> list[tuple[rendezvous.Call, HostResult]]:
         """Earlier calls of this session that came back meanwhile: a host delivers them before it takes another."""
         late = rendezvous.late_answers(self.store, self.run.session_id)
-        self.late = [late_text(self.store, *each) for each in late]
         self.conversation.stage_writes(*rendezvous.told(late))
-        return late
+        others = [(call, result) for call, result in late if call.id != self.call.id]  # this one is told as its own
+        self.late = [late_text(self.store, *each) for each in others]
+        for _, result in others:
+            if result.outcome == "committed":
+                progress = self.conversation.session.progress
+                self.conversation.stage(progress=progress.also_changed(result.changed.counts()))
+        return others
 
     def _answer(self, capability: Capability) -> HostResult:
         call = rendezvous.read_call(self.store, self.run.session_id, self.call.id)
-        if call is None or call.status != "answered":
+        if call is None or (call.status != "answered" and not call.late):
             raise NotRun(
                 f"{capability.title} gave no answer in time. It is not known whether the script ran. Do not run it "
-                "again: look at the document first."
+                "again: look at the document first.",
+                "unknown",
             )
         return rendezvous.read_result(self.store, call)
 

@@ -10,8 +10,8 @@ from drafthand.ids import now
 from drafthand.session import Session
 from drafthand.transcript import Message, ToolCall, ToolResult, Turn
 
-TURNS_BEYOND = 5
-"""How often a model that was told to sum up may call on before its run is ended."""
+TURNS_BEYOND = 2
+"""How often a model that was told to sum up may call on before its run is ended for it."""
 
 
 class Transcript(Protocol):
@@ -74,6 +74,9 @@ async def run_agentic_loop(transcript: Transcript, model: Model, hand: Hand) -> 
             for chunk in await transcript.hear():
                 yield chunk
         newest = transcript.messages[-1]
+        if newest.calls and gives_up(transcript.session):
+            yield complete(transcript.session, newest, model, text=summary(transcript.session))
+            return
         if newest.calls:
             results = []
             for call in newest.calls:
@@ -83,7 +86,7 @@ async def run_agentic_loop(transcript: Transcript, model: Model, hand: Hand) -> 
                 results.append(execution.result)
             await transcript.append(Message(role="tool", parts=tuple(results)))
         elif newest.role == "assistant" and newest.stop != "paused":
-            yield complete(transcript.session, newest, model)
+            yield complete(transcript.session, newest, model, text=newest.text)
             return
         else:
             turn = model.new_turn()
@@ -100,11 +103,26 @@ def check_stop(turn: Turn, session: Session) -> None:
         raise RunFailed("refused", "The model refused this request. Nothing more was changed; put it in other words.")
     if turn.stop == "context_full":
         raise RunFailed("context_full", "The conversation has outgrown the model's window. Start a new session.")
-    if session.progress.turns >= session.limits.turns + TURNS_BEYOND:
+    if turn.stop == "max_tokens" and not turn.text.strip() and not turn.tool_calls:
+        raise RunFailed("no_answer", "The model used up its room for an answer without one. Ask for less at once.")
+    if session.progress.turns > session.limits.turns + 2 * TURNS_BEYOND:
         raise RunFailed("turn_limit", f"The model did not come to an end within {session.limits.turns} turns.")
 
 
-def complete(session: Session, answer: Message, model: Model) -> StreamChunk:
+def gives_up(session: Session) -> bool:
+    """The model calls on although a limit is reached and it was told to sum up."""
+    progress = session.progress
+    return progress.limit is not None and progress.turns > progress.limit_turn + TURNS_BEYOND
+
+
+def summary(session: Session) -> str:
+    """Our own words, where the model finds none."""
+    changed = ", ".join(f"{count} {change}" for change, count in session.progress.changed.items())
+    limit = session.progress.limit
+    return f"The limit of {limit} was reached, and the model did not sum up. Changed so far: {changed}."
+
+
+def complete(session: Session, answer: Message, model: Model, *, text: str) -> StreamChunk:
     progress = session.progress
     facts = {
         "usage": progress.usage.model_dump() | {"cost_usd": model.cost_usd(progress.usage)},
@@ -114,4 +132,4 @@ def complete(session: Session, answer: Message, model: Model) -> StreamChunk:
         "stop": answer.stop,
         "seconds": round(now() - progress.started_at, 3),
     }
-    return StreamChunk(type=ChunkType.COMPLETE, content=answer.text, metadata=facts)
+    return StreamChunk(type=ChunkType.COMPLETE, content=text, metadata=facts)

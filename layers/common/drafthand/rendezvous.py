@@ -25,7 +25,7 @@ from drafthand.ids import now, sha256_hex
 from drafthand.session import Run
 from drafthand.store import Store
 from drafthand.store.hosts import Host
-from drafthand.store.table import ABSENT, Delete, In, Item, Put, Update
+from drafthand.store.table import ABSENT, Check, Delete, In, Item, Put, Update
 
 POLL_FIRST_S = 0.1
 POLL_LAST_S = 1.0
@@ -82,11 +82,11 @@ class SlotTaken(Exception):
     """The host has another command waiting or in hand."""
 
 
-def dispatch(store: Store, command: Command, host: Host) -> Call:
-    """Hand a command to a host.
+def dispatch(store: Store, command: Command, host: Host, fence: Check | None = None) -> Call:
+    """Hand a command to a host. `fence`: only while the caller holds the session.
 
     Raises:
-        SlotTaken: the host's slot holds another call; nothing was written.
+        SlotTaken: the host's slot holds another call, or the session is another's; nothing was written.
     """
     call = Call(command.id, command.session, command.run, host.owner, host.id, "pending", now())
     body = store.bodies.pack(host.owner, command.model_dump(mode="json"))
@@ -98,6 +98,7 @@ def dispatch(store: Store, command: Command, host: Host) -> Call:
             Put({"pk": call.pk, "sk": f"COMMAND#{call.id}"} | body),
             Put(slot, expect={"pk": ABSENT}),
             Put({"pk": call.pk, "sk": audit.key(call.created_at, call.id)} | line),
+            *([] if fence is None else [fence]),
         )
     except ConditionFailed as error:
         raise SlotTaken(host.id) from error

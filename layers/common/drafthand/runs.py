@@ -34,7 +34,8 @@ class StartRun(BaseModel):
     session_id: str | None = None
     host_id: str | None = None
     mode: Mode | None = None
-    limits: Limits = Limits()
+    limits: Limits | None = None
+    """None: those of the session."""
 
 
 class AlreadyStarted(Exception):
@@ -90,7 +91,9 @@ def _begin(store: Store, owner: str, request: StartRun, spec: ModelSpec, key: st
         state="running",
         started_at=at,
     )
-    changes: dict[str, Any] = {"model": spec.id, "limits": request.limits, "progress": Progress(started_at=at)}
+    changes: dict[str, Any] = {"model": spec.id, "progress": Progress(started_at=at)}
+    if request.limits is not None:
+        changes["limits"] = request.limits
     if request.mode is not None:
         changes["mode"] = request.mode
     if request.host_id is not None and request.host_id != session.host_id:

@@ -42,7 +42,7 @@ class Limits(BaseModel):
     iteration: int = Field(default=8, ge=0, le=100)
     turns: int = Field(default=60, ge=1, le=1000)
     seconds: float = Field(default=3600.0, gt=0, le=7 * 24 * 3600)
-    cost_usd: float | None = Field(default=10.0, gt=0)
+    cost_usd: float | None = Field(default=10.0, gt=0, le=100_000)
 
 
 class Progress(BaseModel):
@@ -63,6 +63,8 @@ class Progress(BaseModel):
     changed: dict[str, int] = Field(default_factory=lambda: {"added": 0, "modified": 0, "deleted": 0})
     usage: Usage = Usage()
     limit: str | None = None
+    limit_turn: int = 0
+    """The turn in which the limit was reached."""
 
     def counters(self) -> dict[str, int]:
         return self.model_dump(include={"turns", "scripts", "fix", "iteration"})
@@ -91,8 +93,14 @@ class Progress(BaseModel):
         return self.model_copy(update=changes)
 
     def after_commit(self, counts: dict[str, int]) -> Progress:
+        return self.also_changed(counts).model_copy(update={"last_automation": "committed"})
+
+    def also_changed(self, counts: dict[str, int]) -> Progress:
         changed = {change: count + counts[change] for change, count in self.changed.items()}
-        return self.model_copy(update={"last_automation": "committed", "changed": changed})
+        return self.model_copy(update={"changed": changed})
+
+    def at_limit(self, name: str) -> Progress:
+        return self if self.limit else self.model_copy(update={"limit": name, "limit_turn": self.turns})
 
 
 class Session(BaseModel):
@@ -136,3 +144,6 @@ class Run(BaseModel):
     started_at: float
     cancelled: bool = False
     call_id: str | None = None
+    stuck: int = 0
+    """Hand-overs in a row without a new message in the transcript, which had `stuck_at` then."""
+    stuck_at: int = 0

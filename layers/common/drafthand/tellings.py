@@ -108,9 +108,9 @@ def late_chunk(call_id: str, answer: HostResult) -> StreamChunk:
     return metadata("tool_result", summary, **facts)
 
 
-def refused_chunk(call: ToolCall, reason: str) -> StreamChunk:
-    """The call never reached a host."""
-    return metadata("tool_result", reason, **_facts(call, ok=False, outcome="refused", summary=reason))
+def refused_chunk(call: ToolCall, reason: str, outcome: str = "refused") -> StreamChunk:
+    """The call never reached a host; with outcome `unknown`, nobody can say whether it did."""
+    return metadata("tool_result", reason, **_facts(call, ok=False, outcome=outcome, summary=reason))
 
 
 def _facts(call: ToolCall, *, ok: bool, outcome: str, summary: str) -> dict[str, Any]:

@@ -82,10 +82,10 @@ class ModelTurns:
         if light:
             async for chunk in self._ask(messages, replace(settings, max_output=self.spec.light), turn):
                 yield chunk
-            if turn.stop != "max_tokens" or not turn.tool_calls:
+            if turn.stop != "max_tokens":
                 return
-            # A light budget must never cost a script: what it cut off is asked for again, once.
-            yield waiting("The script was cut off; asking again with more room.", 0.0, "max_tokens", repeats=True)
+            # A light budget must never cost a script or a correction: what it cut off is asked for again, once.
+            yield waiting("The answer was cut off; asking again with more room.", 0.0, "max_tokens", repeats=True)
             turn.clear()
         async for chunk in self._ask(messages, settings, turn):
             yield chunk

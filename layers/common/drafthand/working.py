@@ -45,6 +45,12 @@ def _error(code: str, text: str, *, retryable: bool) -> StreamChunk:
 
 STOPPED = _error("cancelled", f"Stopped. {STATE_OF_DOCUMENT}", retryable=False)
 
+MODEL_GONE = _error("model_gone", f"The run's model is not offered here any more. {STATE_OF_DOCUMENT}", retryable=False)
+STUCK_HANDOVERS = 5
+STUCK = _error(
+    "stuck", f"{STUCK_HANDOVERS} processes in a row had no time to get any further. {STATE_OF_DOCUMENT}", retryable=True
+)
+
 _working: set[asyncio.Task[None]] = set()
 """asyncio keeps only weak references to tasks."""
 
@@ -76,10 +82,9 @@ def _take_over(services: Services, run: Run, within_s: float | None) -> Work | N
         return None  # somebody else was faster
     log = RunLog(services.store, session, run, last_stored(services.store, run))
     spec = services.known().get(run.model)
-    if spec is None:
-        text = f"The model {run.model} is not offered here any more. {STATE_OF_DOCUMENT} Choose another."
-        gone = _error("model_gone", text, retryable=False)
-        sessions.end_run(session, run, "error", log.batch([gone]))
+    run = sessions.run(run.owner, run.id)
+    if spec is None or run.stuck >= STUCK_HANDOVERS:
+        sessions.end_run(session, run, "error", log.batch([MODEL_GONE if spec is None else STUCK]))
         return None
     return Work(services, run, session, spec, log, within_s)
 
@@ -190,7 +195,7 @@ class Work:
         if failure is not None:
             logger.error("run %s is left to its next reader", self.run.id, exc_info=failure)
         await self.log.append(handover_chunk(self.run))
-        await asyncio.to_thread(self.services.store.sessions.hand_over, self.session)
+        await asyncio.to_thread(self.services.store.sessions.hand_over, self.session, self.run)
 
     def _last_chunk(self, working: asyncio.Task[StreamChunk]) -> StreamChunk:
         """What ends the run. Raises ConditionFailed where another process has taken it."""

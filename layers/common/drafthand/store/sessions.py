@@ -133,9 +133,14 @@ class Sessions:
         """Raises ConditionFailed where another process has taken the session."""
         self.table.write(_held(session, {"lease_until": now() + LEASE_S}))
 
-    def hand_over(self, session: Session) -> None:
-        """Leave the session and its run to whoever comes next."""
-        self.table.write(_held(session, {"lease_until": 0.0}))
+    def hand_over(self, session: Session, run: Run) -> None:
+        """Leave the session and its run to whoever comes next, and note whether the run got any further."""
+        messages = self.get(session.owner, session.id).messages
+        stuck = run.stuck + 1 if run.stuck_at == messages else 1
+        self.table.transact(
+            _held(session, {"lease_until": 0.0}),
+            Update(f"RUN#{run.id}", "META", set={"stuck": stuck, "stuck_at": messages}, expect={"id": run.id}),
+        )
 
     def end_run(self, session: Session, run: Run, state: RunState, *also: Write) -> None:
         """Record how a run ended and free its session, together with other writes.
