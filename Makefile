@@ -6,7 +6,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv pip
 NODE_MIN := 20.19.0
 
-.PHONY: setup up demo test lint bench clean
+.PHONY: setup up demo test lint chaos bench clean
 
 setup: .venv/up.stamp clients/web/dist/index.html
 
@@ -25,6 +25,13 @@ test: $(TESTED) clients/web/dist/index.html lint
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+# Seeded histories of runs whose processes die; SEED=n repeats one of them.
+chaos: .venv/dev.stamp
+	$(BIN)/python -m tests.chaos $(if $(SEED),--seed $(SEED),$(if $(HISTORIES),--histories $(HISTORIES)))
+
+bench: .venv/dev.stamp
+	$(BIN)/python -m tests.bench_runs
 
 # -- what is installed -------------------------------------------------------------------------------------------------
 

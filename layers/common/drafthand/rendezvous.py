@@ -83,7 +83,8 @@ class SlotTaken(Exception):
 
 
 def dispatch(store: Store, command: Command, host: Host, fence: Check | None = None) -> Call:
-    """Hand a command to a host. `fence`: only while the caller holds the session.
+    """Hand a command to a host; one that another process of the same run has handed over already is just waited for.
+    `fence`: only while the caller holds the session.
 
     Raises:
         SlotTaken: the host's slot holds another call, or the session is another's; nothing was written.
@@ -101,7 +102,10 @@ def dispatch(store: Store, command: Command, host: Host, fence: Check | None = N
             *([] if fence is None else [fence]),
         )
     except ConditionFailed as error:
-        raise SlotTaken(host.id) from error
+        known = read_call(store, command.session, command.id)
+        if known is None:
+            raise SlotTaken(host.id) from error
+        return known
     return call
 
 
@@ -215,6 +219,15 @@ def late_answers(store: Store, session_id: str) -> list[tuple[Call, HostResult]]
 def told(late: list[tuple[Call, HostResult]]) -> list[Update]:
     """The writes that record that user and model are told of these answers."""
     return [Update(call.pk, f"CALL#{call.id}", set={"told": True}, expect={"told": False}) for call, _ in late]
+
+
+def unheard(store: Store, session_id: str, call_ids: list[str]) -> list[Update]:
+    """The writes that make these calls' answers late ones: they were in time, but their run ends without a word of
+    them."""
+    calls = [read_call(store, session_id, call_id) for call_id in call_ids]
+    answered = [call for call in calls if call is not None and call.status == "answered"]
+    late = [Update(call.pk, f"CALL#{call.id}", set={"late": True}, expect={"told": False}) for call in answered]
+    return [*late, *(_audit(call, {"late": True}) for call in answered)]
 
 
 async def watch(store: Store, call: Call) -> AsyncIterator[tuple[Call, HostState]]:

@@ -48,14 +48,14 @@ class RunLog:
     def stored(self) -> int:
         return self.first + len(self.chunks)
 
-    async def append(self, chunk: StreamChunk) -> None:
-        """Take a chunk in; it is stored and shown before this returns unless it is a delta.
+    async def append(self, *chunks: StreamChunk) -> None:
+        """Take chunks in, as one; they are stored and shown before this returns unless they are deltas.
 
         Raises:
             ConditionFailed: another process has taken the session; nothing was written.
         """
-        self._pending.append(chunk)
-        if chunk.is_delta:
+        self._pending += chunks
+        if all(chunk.is_delta for chunk in chunks):
             self._filled.set()
         else:
             await self.flush()

@@ -26,6 +26,7 @@ from drafthand.prompts import system_prompt
 from drafthand.runlog import RunLog, last_stored
 from drafthand.services import Services
 from drafthand.session import RENEW_EVERY_S, Run, Session
+from drafthand.store.table import Update
 from drafthand.tellings import handover_chunk, host_chunk, late_chunk, reconnected_chunk, started_chunk
 from drafthand.turns import ModelTurns
 
@@ -138,6 +139,7 @@ class Work:
 
     async def _work(self) -> StreamChunk:
         """Append every chunk but the last, which is returned."""
+        await self.log.append(*await asyncio.to_thread(self._opening))
         async for chunk in self._chunks():
             if chunk.ends_run:
                 return chunk
@@ -146,12 +148,6 @@ class Work:
 
     async def _chunks(self) -> AsyncIterator[StreamChunk]:
         store = self.services.store
-        if self.log.stored == 0:
-            yield started_chunk(self.run, self.session, self.spec)
-            for call_id in self.run.late:
-                yield late_chunk(call_id, await asyncio.to_thread(self._late_result, call_id))
-        else:
-            yield reconnected_chunk(self.run)
         host = await asyncio.to_thread(store.hosts.pick, self.session.owner, self.session.host_id)
         if host is not None:
             yield host_chunk(host, "idle", None)
@@ -161,6 +157,14 @@ class Work:
         hand = CloudHand(conversation, self.run, self.spec.cost_usd)
         async for chunk in run_agentic_loop(conversation, model, hand):
             yield chunk
+
+    def _opening(self) -> list[StreamChunk]:
+        """What a process shows first. That answers came late is told with the run's very first chunk: they count as
+        told from its beginning."""
+        if self.log.stored:
+            return [reconnected_chunk(self.run)]
+        late = [late_chunk(call_id, self._late_result(call_id)) for call_id in self.run.late]
+        return [started_chunk(self.run, self.session, self.spec), *late]
 
     def _late_result(self, call_id: str) -> HostResult:
         call = rendezvous.read_call(self.services.store, self.run.session_id, call_id)
@@ -184,9 +188,18 @@ class Work:
 
     async def _stopped(self) -> StreamChunk:
         """The last chunk of a run that somebody has ended; a call that it had in flight is withdrawn."""
-        if await asyncio.to_thread(rendezvous.withdraw, self.services.store, self.run):
+        if await asyncio.to_thread(rendezvous.withdraw, self.services.store, self.run) or await self._unheard():
             return STOPPED.model_copy(update={"content": f"{STOPPED.content} {STILL_RUNNING}"})
         return STOPPED
+
+    async def _unheard(self) -> list[Update]:
+        """The writes that keep for the next run what hosts have answered to a turn whose results were never stored."""
+        return await asyncio.to_thread(self._unheard_now)
+
+    def _unheard_now(self) -> list[Update]:
+        store = self.services.store
+        newest = store.sessions.messages(self.session)[-1]  # memory may lag behind a write that was broken off
+        return rendezvous.unheard(store, self.session.id, [call.id for call in newest.calls])
 
     async def _hand_over(self, failure: BaseException | None) -> None:
         """Leave the run to the next process. Raises ConditionFailed where that has come already."""
@@ -214,7 +227,10 @@ class Work:
         """Store the last chunk in the same transaction that frees the session."""
         if self.conversation is not None:
             await self.conversation.flush()
+        unheard: list[Update] = []
         if last.type is ChunkType.ERROR:
+            await asyncio.to_thread(rendezvous.withdraw, self.services.store, self.run)
+            unheard = await self._unheard()
             used = self.conversation.session.progress.usage if self.conversation else Usage()
             facts = {"usage": used.model_dump() | {"cost_usd": self.spec.cost_usd(used)}}
             text = f"{used.total:,} tokens used."
@@ -223,7 +239,7 @@ class Work:
         state: Literal["complete", "error"] = "complete" if last.type is ChunkType.COMPLETE else "error"
         last = last.model_copy(update={"metadata": last.metadata | {"run_id": self.run.id}})
         batch = self.log.batch([last])
-        await asyncio.to_thread(self.services.store.sessions.end_run, self.session, self.run, state, batch)
+        await asyncio.to_thread(self.services.store.sessions.end_run, self.session, self.run, state, batch, *unheard)
         self.log.shown([last])
 
 

@@ -1,0 +1,1 @@
+"""Seeded histories of whole runs on a bad day, and what must hold after each: `make chaos`."""
