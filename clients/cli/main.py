@@ -140,7 +140,9 @@ def say(run_id: str, message: str, folder: Folder = FOLDER) -> None:
 @app.command()
 def sessions(folder: Folder = FOLDER) -> None:
     """List your sessions, newest first."""
-    table = Table("session", "title", "model", "host", "working")
+    table = Table()
+    for name in ("session", "title", "model", "host", "working"):
+        table.add_column(name, overflow="fold" if name in ("session", "host", "working") else "ellipsis")
     for each in ask(connect(folder), "/sessions")["sessions"]:
         table.add_row(each["id"], each["title"], each["model"], each["host_id"] or "", each["active_run"] or "")
     PLAIN.print(table)

@@ -1,5 +1,7 @@
 """What each epilogue reports of the same events, against stand-ins for the applications (see fakes.py)."""
 
+import json
+
 import pytest
 
 from tests.capabilities.fakes import DESKS
@@ -126,6 +128,32 @@ def test_a_property_that_cannot_be_read_is_said_so_and_costs_no_other(desk):
         row(desk, broken, "modified", "Renamed", diff("Name", "Broken", "Renamed")),
         row(desk, breaking, "modified", "Breaking", diff(desk.NOTE, "EI30", "(not readable)")),
     ]
+
+
+def test_a_long_name_or_value_is_compared_whole_and_told_cut_so_that_a_report_stays_small(desk):
+    doors = [desk.add("n" * 5000) for _ in range(500)]
+    prepared = prepare(desk)
+    for door in doors:
+        desk.set_note(door, "v" * 5000)
+    desk.rename(doors[0], "n" * 4999 + "m")
+
+    found = report(desk, prepared, modified=doors)
+
+    assert found["elements"][1] == row(
+        desk, doors[1], "modified", "n" * 299 + "…", diff(desk.NOTE, "EI30", "v" * 299 + "…")
+    )
+    assert "Name" in [each["property"] for each in found["elements"][0]["changes"]]
+    assert [group["count"] for group in found["groups"]] == [499, 1]
+    assert found["groups"][0]["example"]["name"] == "n" * 299 + "…"
+    assert len(json.dumps(found)) < 500 * 1000
+
+
+def test_a_cut_leaves_no_half_of_a_character_where_texts_are_utf_16(desk):
+    door = desk.add("n" * 298 + "\ud83d\udeaa" + "n" * 50)
+
+    found = report(desk, prepare(desk), added=[door])
+
+    assert found["elements"][0]["name"] == "n" * 298 + "…"
 
 
 def crowded(desk, count):

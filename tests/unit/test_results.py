@@ -1,9 +1,16 @@
+import json
+import unicodedata
 from typing import Any
 
 import pytest
+from drafthand.answers import Answer
 from drafthand.capabilities import CAPABILITIES
 from drafthand.commands import Changed, HostResult, ScriptError
 from drafthand.results import for_model, protected_note, report_lines, summary_line
+from drafthand.store.hosts import Host
+from drafthand.tellings import answered_chunk
+from drafthand.tools import AUTOMATE
+from drafthand.transcript import ToolCall
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +34,8 @@ def report(rows: int, category: str = "IfcDoor") -> dict[str, Any]:
     example = {"id": 1, "name": "Door 1"}
     changes = [{"property": "Tag", "before": "(various)", "after": "(various)"}]
     groups = [{"category": category, "change": "modified", "count": rows, "example": example, "changes": changes}]
-    return {"elements": elements, "groups": groups, "unresolved": 0}
+    entities = {"added": 0, "modified": 0, "deleted": 0}
+    return {"elements": elements, "groups": groups, "unresolved": 0, "entities": entities}
 
 
 def committed(count: int) -> HostResult:
@@ -53,6 +61,20 @@ def test_above_fifteen_groups_are_counted_with_an_example() -> None:
 
 def test_a_commit_that_changed_nothing_says_so() -> None:
     assert "0 element(s) changed." in for_model(committed(0), "", report(0), None, IFC)
+
+
+@pytest.mark.parametrize(
+    ("entities", "told"),
+    [
+        ({"added": 2, "modified": 1, "deleted": 0}, "0 element(s) changed; 3 other entities of the file did."),
+        ({"added": 0, "modified": 1, "deleted": 0}, "0 element(s) changed; 1 other entity of the file did."),
+        ({"added": 0, "modified": 0, "deleted": 0}, "0 element(s) changed."),
+    ],
+)
+def test_a_commit_that_changed_no_element_says_how_much_else_it_changed(entities: dict[str, int], told: str) -> None:
+    lines = report_lines(committed(0), report(0) | {"groups": [], "entities": entities}, IFC)
+
+    assert lines == ["changed: 0 modified, 0 added, 0 deleted", told]
 
 
 def test_a_failed_script_is_shown_about_the_line_at_fault() -> None:
@@ -114,6 +136,31 @@ def test_no_report_costs_the_model_more_than_2_000_characters(drawn: tuple[dict[
     assert lines[0] == f"changed: {count} modified, 0 added, 0 deleted"
 
 
+@given(st.text(max_size=80) | st.text('"\\\\#1 \u202e\u200b\x00', max_size=80))
+def test_a_name_closes_no_quotes_and_hides_nothing(name: str) -> None:
+    found = report(1)
+    found["elements"][0]["name"] = name
+
+    line = report_lines(committed(1), found, IFC)[1]
+
+    head, rest = "- modified IfcDoor #1 ", " tag 2-01 level Level 2 (Tag: '204034' -> '2-01')"
+    assert line.startswith(head)
+    told, end = json.JSONDecoder().raw_decode(line, len(head))
+    assert line[end:] == rest
+    assert len(told) <= 60
+    assert not [each for each in line if unicodedata.category(each) in ("Cc", "Cf")]
+
+
+def test_hidden_characters_and_quotes_in_a_name_are_shown_for_what_they_are() -> None:
+    found = report(1)
+    found["elements"][0] |= {"name": 'Do\u202eor\x00 \u200b "#9', "tag": "2\u2066-1"}
+    found["elements"][0]["changes"][0]["after"] = "x" * 300
+
+    assert report_lines(committed(1), found, IFC)[1] == (
+        f"- modified IfcDoor #1 \"Door \\\"#9\" tag 2-1 level Level 2 (Tag: '204034' -> '{'x' * 77}…')"
+    )
+
+
 def test_many_groups_are_told_as_far_as_there_is_room_and_the_rest_counted() -> None:
     found = report(0)
     example = {"id": 7, "name": "thing"}
@@ -150,3 +197,22 @@ def test_a_person_is_told_what_state_the_document_is_in() -> None:
     )
     assert summary_line(committed(8), "IFC file") == "Committed: 8 modified, 0 added, 0 deleted."
     assert "can't say whether" in summary_line(HostResult(id="c", outcome="unknown"), "IFC file")
+
+
+def test_a_chunk_holds_the_first_rows_of_a_report_with_long_values_cut() -> None:
+    found = report(60)
+    for told in (found["elements"][0], found["groups"][0]):
+        told["changes"] = [{"property": "p" * 201, "before": 4.5, "after": "v" * 200}]
+    found["elements"][1]["name"] = "n" * 5000
+    answer = Answer(committed(60), "", None, found, "/api/results/abc")
+    host = Host(id="host_1", owner="ada", token_sha256="")
+    call = ToolCall(id="c", name=AUTOMATE, input={}, raw="")
+
+    facts = answered_chunk(call, answer, ok=True, host=host, capability=IFC).metadata
+
+    cut = [{"property": "p" * 199 + "…", "before": 4.5, "after": "v" * 200}]
+    assert len(facts["report"]["elements"]) == 50
+    assert facts["report"]["elements"][0]["changes"] == facts["report"]["groups"][0]["changes"] == cut
+    assert facts["report"]["elements"][1]["name"] == "n" * 199 + "…"
+    assert facts["report_url"] == "/api/results/abc"
+    assert len(found["elements"][1]["name"]) == 5000

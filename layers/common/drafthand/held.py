@@ -49,5 +49,7 @@ def script_of(store: Store, session: Session, value: ToolInput) -> Script | None
         raise LookupError(f"the held script {session.script_sha256} is not in the store")
     edits = value.edits or []
     merged = apply_edits(held, edits)
+    if not merged.strip():
+        raise BadEdit("These edits would leave an empty script. Keep a line, or send a new script as code.")
     notes = tuple(doubts(held, edits, merged))
     return Script(merged, numbered_edits(merged, edits), notes, difference(held, merged))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from typing import Any
 
 from drafthand.capabilities import Capability
@@ -54,7 +56,7 @@ def report_lines(result: HostResult, report: dict[str, Any] | None, capability: 
     counts = result.changed.counts()
     lines = [f"changed: {change_line(counts)}"]
     if not any(counts.values()):
-        lines.append("0 element(s) changed.")
+        lines.append(f"0 element(s) changed{_others(report)}.")
     if report is None:
         return [*lines, "There is no detailed report."] if any(counts.values()) else lines
     unresolved = report["unresolved"]
@@ -66,6 +68,12 @@ def report_lines(result: HostResult, report: dict[str, Any] | None, capability: 
         if sum(len(line) + 1 for line in shown) <= room:
             return lines + shown
     return lines + _fitting([_group_line(group) for group in report["groups"]], room)
+
+
+def _others(report: dict[str, Any] | None) -> str:
+    """What did change where no element did: to edit a unit or a classification has an effect too."""
+    others = sum(report["entities"].values()) if report else 0
+    return f"; {others} other {'entity' if others == 1 else 'entities'} of the file did" if others else ""
 
 
 def protected_note(report: dict[str, Any] | None, capability: Capability) -> list[str]:
@@ -87,7 +95,7 @@ def _fitting(groups: list[str], room: int) -> list[str]:
 
 
 def _element_line(element: dict[str, Any]) -> str:
-    text = f'- {element["change"]} {short(element["category"])} #{element["id"]} "{short(element["name"])}"'
+    text = f"- {element['change']} {short(element['category'])} #{element['id']} {_quoted(element['name'])}"
     for label in ("tag", "level", "type"):
         if element[label]:
             text += f" {label} {short(element[label])}"
@@ -97,7 +105,7 @@ def _element_line(element: dict[str, Any]) -> str:
 def _group_line(group: dict[str, Any]) -> str:
     example = group["example"]
     text = f"- {group['change']} {group['count']:,} x {short(group['category'])}"
-    return f'{text}{_changes(group["changes"])}, for example #{example["id"]} "{short(example["name"])}"'
+    return f"{text}{_changes(group['changes'])}, for example #{example['id']} {_quoted(example['name'])}"
 
 
 def _changes(changes: list[dict[str, Any]]) -> str:
@@ -115,12 +123,24 @@ def _change(change: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    return short(repr(value), VALUE_CHARS)
+    """A value as Python writes it, on one line: a text that is cut keeps its closing quote."""
+    line = repr(value)
+    closing = line[-1] if isinstance(value, str) else ""
+    return line if len(line) <= VALUE_CHARS else f"{line[: VALUE_CHARS - 1 - len(closing)]}…{closing}"
+
+
+def _quoted(name: object) -> str:
+    """A name in quotes that it can't close."""
+    return json.dumps(short(name), ensure_ascii=False)
 
 
 def short(text: object, limit: int = NAME_CHARS) -> str:
-    """A name or a value on one line: what stands in a model is its author's, not ours."""
-    line = " ".join(str(text).split())
+    """A name or a value on one line: what stands in a model is its author's, not ours.
+
+    Control and format characters are dropped: they could hide text, or turn its direction around.
+    """
+    shown = (each for each in str(text) if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
+    line = " ".join("".join(shown).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

@@ -19,6 +19,7 @@ from drafthand.transcript import ToolCall
 
 HEAD_CHARS = 4000
 ROWS_IN_CHUNK = 50
+VALUE_CHARS = 200
 
 
 def script_facts(sha256: str | None) -> dict[str, str | None]:
@@ -32,7 +33,7 @@ def answered_chunk(call: ToolCall, answer: Answer, *, ok: bool, host: Host, capa
     facts = _facts(call, ok=ok, outcome=result.outcome, summary=summary)
     facts |= {
         "changed": result.changed.counts(),
-        "report": None if report is None else report | {"elements": report["elements"][:ROWS_IN_CHUNK]},
+        "report": None if report is None else _head(report),
         "report_url": answer.report_url,
         "lines": line_count(answer.stdout),
         "bytes": len(answer.stdout.encode()),
@@ -46,6 +47,24 @@ def answered_chunk(call: ToolCall, answer: Answer, *, ok: bool, host: Host, capa
         "notes": result.notes,
     }
     return metadata("tool_result", summary, **facts | script_facts(result.script_sha256))
+
+
+def _head(report: dict[str, Any]) -> dict[str, Any]:
+    """A report's first rows, with long texts cut; the whole of it lies behind `report_url`."""
+    head: dict[str, Any] = _cut(report | {"elements": report["elements"][:ROWS_IN_CHUNK]})
+    return head
+
+
+def _cut(value: Any) -> Any:
+    """The same with every text in it cut to VALUE_CHARS."""
+    match value:
+        case str():
+            return value if len(value) <= VALUE_CHARS else f"{value[: VALUE_CHARS - 1]}…"
+        case dict():
+            return {key: _cut(each) for key, each in value.items()}
+        case list():
+            return [_cut(each) for each in value]
+    return value
 
 
 def started_chunk(run: Run, session: Session, spec: ModelSpec) -> StreamChunk:
@@ -102,7 +121,7 @@ def limits_chunk(reached: Reached, progress: Progress) -> StreamChunk:
 def late_chunk(call_id: str, answer: HostResult) -> StreamChunk:
     """What a command did after its wait had ended."""
     call = ToolCall(id=call_id, name=AUTOMATE, input={}, raw="")
-    summary = f"After it was stopped: {summary_line(answer, 'The host')}"
+    summary = f"After its wait had ended: {summary_line(answer, 'The host')}"
     facts = _facts(call, ok=answer.outcome == "committed", outcome=answer.outcome, summary=summary)
     facts |= {"changed": answer.changed.counts(), "late": True} | script_facts(answer.script_sha256)
     return metadata("tool_result", summary, **facts)

@@ -58,7 +58,7 @@ def _text(*path: str) -> str:
 IFC = Capability(
     host_app="ifc",
     title="IFC file",
-    version="2026.12.3",
+    version="2026.12.4",
     examples=(
         "Renumber every door on level 2, left to right from the north",
         "Set the fire rating EI60 on all doors of one type",
@@ -71,7 +71,7 @@ IFC = Capability(
 REVIT = Capability(
     host_app="revit",
     title="Revit",
-    version="2026.12.1",
+    version="2026.12.2",
     examples=(
         "Renumber every door on level 2, left to right from the north",
         "Which rooms have no number, or one that occurs twice?",
@@ -93,7 +93,7 @@ REVIT = Capability(
 FREECAD = Capability(
     host_app="freecad",
     title="FreeCAD",
-    version="2026.12.1",
+    version="2026.12.2",
     examples=(
         "Make the plate 20 mm thick and keep its holes through",
         "Put a hole of 8 mm in each corner, 15 mm from the edges",
@@ -107,7 +107,7 @@ FREECAD = Capability(
 BLENDER = Capability(
     host_app="blender",
     title="Blender",
-    version="2026.12.1",
+    version="2026.12.2",
     examples=(
         "Move everything that is named Chair into a collection Furniture",
         "Put 12 columns in a circle of 6 m",

@@ -15,6 +15,8 @@ UNNAMED = {"property": "shape or relations", "before": None, "after": None}
 NOT_COMPARED = {"property": "properties", "before": UNKNOWN, "after": "(not compared)"}
 
 CHANGES = ("added", "modified", "deleted")
+TEXT_CHARS = 300  # of a name or a value; whole ones made a report of thousands of elements hundreds of MB
+ELLIPSIS = b"\xe2\x80\xa6".decode("utf-8")
 REMEMBERED_UP_TO = 20000  # elements; reading every value of more would take longer than the script
 NAMED = ("category", "name")
 LISTED = ("category", "name", "tag", "level", "type")
@@ -32,6 +34,16 @@ def plain(value):
     if isinstance(value, float) and value - value != 0:
         return repr(value)
     return value if isinstance(value, TEXTS + NUMBERS) else None
+
+
+def cut(value):
+    """A value as it is, a text in at most TEXT_CHARS."""
+    if not isinstance(value, TEXTS) or len(value) <= TEXT_CHARS:
+        return value
+    kept = value[: TEXT_CHARS - 1]
+    if 0xD800 <= ord(kept[-1]) <= 0xDBFF:  # IronPython's texts are UTF-16: half a character can't be sent
+        kept = kept[:-1]
+    return kept + ELLIPSIS
 
 
 def attempt(read, given, instead=UNREADABLE):
@@ -63,22 +75,27 @@ def remember(elements, readers):
 def differences(old, new):
     """[{property, before, after}] of two states of an element; never empty, for the element did change.
 
+    Whole values are compared, and told cut.
     `old` is None where nothing is known of the element as it was, and has no values where only its name is known.
     """
     if old is None:
         return [NOT_COMPARED]
     if "values" not in old:
-        renamed = {"property": "Name", "before": old["name"], "after": new["name"]}
+        renamed = told("Name", old["name"], new["name"])
         return [NOT_COMPARED] if old["name"] == new["name"] else [renamed, NOT_COMPARED]
     before, after = old["values"], new["values"]
     names = [name for name in set(before) | set(after) if before.get(name) != after.get(name)]
     names.sort(key=lambda name: (name in new["computed"], name))
-    changes = [{"property": name, "before": before.get(name), "after": after.get(name)} for name in names]
+    changes = [told(name, before.get(name), after.get(name)) for name in names]
     return changes or [UNNAMED]
 
 
+def told(name, before, after):
+    return {"property": cut(name), "before": cut(before), "after": cut(after)}
+
+
 def row(identifier, change, found, changes):
-    named = dict((field, found.get(field)) for field in LISTED)
+    named = dict((field, cut(found.get(field))) for field in LISTED)
     return dict(named, id=identifier, change=change, changes=changes)
 
 
@@ -121,11 +138,11 @@ def grouped(elements):
 
 def in_common(changes):
     """One change for several of the same property."""
-    told = {"property": changes[0]["property"]}
+    common = {"property": changes[0]["property"]}
     for side in ("before", "after"):
         alike = all(change[side] == changes[0][side] for change in changes)
-        told[side] = changes[0][side] if alike else VARIOUS
-    return told
+        common[side] = changes[0][side] if alike else VARIOUS
+    return common
 
 
 def build_report(changed, entities, before, after):

@@ -7,16 +7,24 @@ ATTRIBUTES_LEFT_OUT = ("id", "type", "OwnerHistory")
 
 
 def facts(element):
-    """Attributes, properties, level, type and place of an element as {name: plain value}."""
-    found = {"Level": level_of(element), "Type": type_of(element), "Placement": place_of(element)}
+    """Class, attributes, properties, level, type and place of an element as {name: plain value}."""
+    found = {"Class": element.is_a(), "Level": level_of(element), "Type": type_of(element)}
+    found["Placement"] = place_of(element)
     for name, value in element.get_info(recursive=False).items():
-        if name not in ATTRIBUTES_LEFT_OUT and (value is None or plain(value) is not None):
-            found[name] = plain(value)
+        if name not in ATTRIBUTES_LEFT_OUT and (value is None or text(value) is not None):
+            found[name] = text(value)
     for pset, properties in ifc_element.get_psets(element).items():
         for name, value in properties.items():
             if name != "id":
-                found[pset + "." + name] = plain(value)
+                found[pset + "." + name] = text(value)
     return found
+
+
+def text(value):
+    """A value for a table: plain as it is, a list of plain ones as text; None for entities and tables."""
+    if isinstance(value, (list, tuple)) and value and all(plain(each) is not None for each in value):
+        return ", ".join(str(each) for each in value)
+    return plain(value)
 
 
 def level_of(element):
