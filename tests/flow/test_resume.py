@@ -168,6 +168,7 @@ async def finish(desk: Bench, run: Run) -> None:
         await work.task
 
 
+@pytest.mark.timeout(400)
 def test_a_run_goes_on_wherever_its_process_died(desk: Bench) -> None:
     host: Any = desk.host
     for writes in itertools.count(1):

@@ -304,12 +304,6 @@ async def test_reasoning_beside_the_output_is_told_by_the_total(total: int, outp
     assert (usage.output, usage.reasoning) == (output, 10)
 
 
-async def test_an_error_behind_the_stop_word_does_no_harm() -> None:
-    played = await play(chunk({"content": "Hi"}), STOP, {"error": {"message": "late", "code": 500}})
-
-    assert (played.turn.text, played.turn.stop) == ("Hi", "end")
-
-
 # -- a stream that does not end ---------------------------------------------------------------------------------------
 
 

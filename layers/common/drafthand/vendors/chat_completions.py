@@ -92,7 +92,7 @@ async def _until_over(events: AsyncIterator[Any], answer: _Answer) -> AsyncItera
                 event = await anext(events)
         except StopAsyncIteration:
             return
-        except (TimeoutError, VendorError, openai.APIError, httpx2.HTTPError, *UNREADABLE):
+        except (TimeoutError, VendorError, openai.APIConnectionError, httpx2.HTTPError, *UNREADABLE):
             if answer.is_over:
                 return
             raise

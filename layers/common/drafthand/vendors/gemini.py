@@ -39,7 +39,9 @@ from drafthand.vendors.wire import no_stream, reading, unmarked
 
 SILENCE_S = 300.0
 """Arguments are sent only when all are written: 4 min 13 s before a call of 42 KB were measured."""
-STOPS = {"STOP": "end", "MAX_TOKENS": "max_tokens"} | dict.fromkeys(
+ENDED = ("STOP", "FUNCTION_CALL")
+"""The vendor's word for an answer that the model has ended, and that of imitations for one with calls."""
+STOPS = {"STOP": "end", "FUNCTION_CALL": "end", "MAX_TOKENS": "max_tokens"} | dict.fromkeys(
     [
         *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "ESCALATION"),
         *("PUP_LIMITED_DISABLED", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
@@ -97,7 +99,7 @@ class _Answer:
 
     def end(self) -> Iterator[StreamChunk]:
         yield from self._close_text()
-        yield from self._close_call(whole=self.reason == "STOP" and not self._in_a_string())
+        yield from self._close_call(whole=self.reason in ENDED and not self._in_a_string())
         if self.blocked:
             self.turn.close("refusal", _usage(self.counts))
             return
@@ -118,7 +120,7 @@ class _Answer:
             raise broken(vendor, f"The model's answer can't be used ({self.reason}).")
         if self.reason == "MISSING_THOUGHT_SIGNATURE":
             raise VendorError(vendor, "invalid_request", "Gemini misses a thought signature in this conversation.")
-        if self.reason == "STOP" and not self.said:
+        if self.reason in ENDED and not self.said:
             raise broken(vendor, "The model's answer was empty.")
 
     def _part(self, part: Any) -> Iterator[StreamChunk]:
