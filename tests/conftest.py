@@ -5,12 +5,19 @@ from drafthand.store import Store
 
 from tests import stores
 
-WHOLE_SERVERS = ("tests/flow", "tests/browser")
+LONG = (
+    "tests/flow",
+    "tests/browser",
+    "tests/tasks",
+    "tests/contract/test_compaction",
+    "tests/contract/test_vendor_compaction",
+    "tests/contract/test_rendezvous_machine",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of whole servers first: they are the longest, and so the workers end together."""
-    items.sort(key=lambda item: not item.nodeid.startswith(WHOLE_SERVERS))
+    """The longest first, so that the workers end together."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 @pytest.fixture(scope="session")

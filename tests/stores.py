@@ -10,10 +10,11 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from drafthand.store import Store, open_store
+from drafthand.store import Store, open_store, store_over
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
@@ -77,4 +78,11 @@ def fresh_store(endpoint_url: str) -> Store:
     os.environ.update(CREDENTIALS)
     name = f"t{uuid.uuid4().hex}"
     stack.create(endpoint_url, name, name)
-    return open_store(name, name, endpoint_url)
+    shared = opened(endpoint_url)
+    return store_over(shared.table.client, shared.blobs.client, name, name)
+
+
+@cache
+def opened(endpoint_url: str) -> Store:
+    """One for all tests: the SDK's clients cost a tenth of a second and megabytes, and are hardly ever let go."""
+    return open_store("none", "none", endpoint_url)

@@ -179,7 +179,7 @@ class History:
     def _lease_runs_out(self, run: Run) -> None:
         session = self.store.sessions.get(run.owner, run.session_id)
         if session.active_run == run.id:
-            self.store.sessions.hand_over(session)
+            self.store.sessions.hand_over(session, run)
 
     async def _next(self, run: Run, fates: Iterator[Fate]) -> tuple[Process, Work | None]:
         """What the next reader does, or the next two at once; None where the process died in it."""

@@ -259,7 +259,7 @@ class Machine(RuleBasedStateMachine):
         writes: dict[str, Callable[[], Any]] = {
             "append": lambda: sessions.append(session, said(f"by {session.fence}")),
             "renew": lambda: sessions.renew(session),
-            "hand_over": lambda: sessions.hand_over(session),
+            "hand_over": lambda: sessions.hand_over(session, held.run),
             "update": lambda: sessions.update(session, context_tokens=session.fence),
         }
         if session.fence != held.session.fence:

@@ -16,12 +16,8 @@ from drafthand.runlog import follow
 from drafthand.runs import StartRun, start_run
 from drafthand.services import Services
 from drafthand.session import Run
-from drafthand.store import Store
-from drafthand.store.bodies import Bodies
-from drafthand.store.hosts import Hosts
-from drafthand.store.scripts import Scripts
-from drafthand.store.sessions import Sessions
-from drafthand.store.table import Delete, Table
+from drafthand.store import Store, store_over
+from drafthand.store.table import Delete
 from drafthand.transcript import Message, ToolCall, ToolResult
 from drafthand.working import STUCK_HANDOVERS, resume
 
@@ -135,8 +131,7 @@ class Process(Services):
 def own_store() -> Store:
     """A store of its own over the same table and bucket."""
     shared = shared_services().store
-    rows, bodies = Table(shared.table.client, shared.table.name), Bodies(shared.blobs)
-    return Store(rows, shared.blobs, bodies, Sessions(rows, bodies), Hosts(rows), Scripts(rows))
+    return store_over(shared.table.client, shared.blobs.client, shared.table.name, shared.blobs.bucket)
 
 
 async def die_at(desk: Bench, model: str, writes: int) -> Run | None:

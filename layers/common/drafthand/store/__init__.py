@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
@@ -25,6 +26,10 @@ from drafthand.store.hosts import Hosts
 from drafthand.store.scripts import Scripts
 from drafthand.store.sessions import Sessions
 from drafthand.store.table import Table
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_s3 import S3Client
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,11 @@ def open_store(table: str, bucket: str, endpoint_url: str | None = None) -> Stor
     session = boto3.session.Session()
     s3 = session.client("s3", endpoint_url=endpoint_url, config=config.merge(Config(signature_version="s3v4")))
     dynamodb = session.client("dynamodb", endpoint_url=endpoint_url, config=config)
+    return store_over(dynamodb, s3, table, bucket)
+
+
+def store_over(dynamodb: DynamoDBClient, s3: S3Client, table: str, bucket: str) -> Store:
+    """The store in this table and bucket, through these clients of the SDK."""
     blobs = Blobs(s3, bucket)
     rows = Table(dynamodb, table)
     bodies = Bodies(blobs)
